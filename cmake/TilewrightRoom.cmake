@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# A room is a folder under src/ and one static library. `tw_add_room` is the only way to make one:
+# its DEPS must already be declared, so a cycle or an upward edge cannot be written down
+# (scripts/check_layers.py compares the #includes with the same lists).
+
+add_library(tw_options INTERFACE)
+target_compile_features(tw_options INTERFACE cxx_std_20)
+target_include_directories(tw_options INTERFACE "${CMAKE_SOURCE_DIR}/src")
+target_compile_options(tw_options INTERFACE -Wall -Wextra -Werror -Wno-missing-field-initializers -fno-strict-aliasing)
+
+# tw_add_room(NAME room SOURCES a.cpp ... [TESTS a_test.cpp ...] [DEPS room ...] [LIBRARIES lib ...])
+# A room without sources is an interface library.
+function(tw_add_room)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;TESTS;DEPS;LIBRARIES" ${ARGN})
+  string(REPLACE "/" "_" target "tw_${ARG_NAME}")
+  foreach(dep IN LISTS ARG_DEPS)
+    string(REPLACE "/" "_" dep_target "tw_${dep}")
+    if(NOT TARGET ${dep_target})
+      message(FATAL_ERROR "room '${ARG_NAME}' uses '${dep}', which is not declared before it")
+    endif()
+    list(APPEND dep_targets ${dep_target})
+  endforeach()
+  if(ARG_SOURCES)
+    add_library(${target} STATIC ${ARG_SOURCES})
+    target_link_libraries(${target} PUBLIC tw_options ${dep_targets} ${ARG_LIBRARIES})
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE tw_options ${dep_targets} ${ARG_LIBRARIES})
+  endif()
+  if(TW_BUILD_TESTS AND ARG_TESTS)
+    tw_add_test(NAME ${target}_test SOURCES ${ARG_TESTS} DEPS ${ARG_NAME})
+  endif()
+endfunction()
+
+# tw_add_test(NAME target SOURCES ... DEPS room ... [LIBRARIES ...] [LABELS ...]): one GoogleTest binary, one ctest entry a case.
+function(tw_add_test)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPS;LIBRARIES;LABELS" ${ARGN})
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  foreach(dep IN LISTS ARG_DEPS)
+    string(REPLACE "/" "_" dep_target "tw_${dep}")
+    target_link_libraries(${ARG_NAME} PRIVATE ${dep_target})
+  endforeach()
+  target_link_libraries(${ARG_NAME} PRIVATE GTest::gtest_main GTest::gmock ${ARG_LIBRARIES})
+  target_compile_definitions(${ARG_NAME} PRIVATE TW_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TW_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  include(GoogleTest)
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS quick)
+  endif()
+  gtest_discover_tests(${ARG_NAME} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS "${ARG_LABELS}")
+endfunction()
