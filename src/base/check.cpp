@@ -19,8 +19,12 @@ std::vector<std::string>& phases() {
 
 }  // namespace
 
-PhaseScope::PhaseScope(std::string_view name) { phases().emplace_back(name); }
-PhaseScope::~PhaseScope() { phases().pop_back(); }
+PhaseScope::PhaseScope(std::string_view name) {
+  phases().emplace_back(name);
+}
+PhaseScope::~PhaseScope() {
+  phases().pop_back();
+}
 
 void check_failed(const char* file, int line, const char* condition, std::string_view message) {
   const char* folder = std::strstr(file, "src/");

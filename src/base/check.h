@@ -5,7 +5,8 @@
 
 namespace tw {
 
-// Reports a broken invariant of ours (never the user's fault) with the phases under way and ends the process with exit code 70.
+// Reports a broken invariant of ours (never the user's fault) with the phases under way and ends the process with exit
+// code 70.
 [[noreturn]] void check_failed(const char* file, int line, const char* condition, std::string_view message);
 
 // Names what the program is doing while the scope lives; printed innermost last when a check fails.

@@ -34,8 +34,12 @@ template <class E>
 Failure<std::decay_t<E>> fail(E&& error) {
   return {std::forward<E>(error)};
 }
-inline Failure<Error> fail(const char* message) { return {Error{message, {}}}; }
-inline Failure<Error> fail(std::string message) { return {Error{std::move(message), {}}}; }
+inline Failure<Error> fail(const char* message) {
+  return {Error{message, {}}};
+}
+inline Failure<Error> fail(std::string message) {
+  return {Error{std::move(message), {}}};
+}
 
 // A value or the reason why there is none. Shaped like std::expected (C++23), so that it can become that.
 template <class T, class E = Error>
@@ -114,7 +118,8 @@ using Status = Result<void>;
 
 }  // namespace tw
 
-// Evaluates `expression` (a Result); on failure returns its error from the enclosing function, else binds `declaration`.
+// Evaluates `expression` (a Result); on failure returns its error from the enclosing function, else binds
+// `declaration`.
 #define TW_CONCAT_INNER(a, b) a##b
 #define TW_CONCAT(a, b) TW_CONCAT_INNER(a, b)
 #define TW_TRY(declaration, expression) TW_TRY_AS(TW_CONCAT(tw_try_, __LINE__), declaration, expression)

@@ -18,7 +18,9 @@ Result<int> quarter(int value) {
   return halve(half);
 }
 
-TEST(Result, try_passes_the_value_on) { EXPECT_EQ(*quarter(12), 3); }
+TEST(Result, try_passes_the_value_on) {
+  EXPECT_EQ(*quarter(12), 3);
+}
 
 TEST(Result, try_returns_the_first_failure) {
   EXPECT_EQ(quarter(6).error().message, "odd");
