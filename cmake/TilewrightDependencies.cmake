@@ -3,10 +3,16 @@
 
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
+# The archive where there is one: the installed program must start on machines that lack the library.
+find_library(SQLite3_LIBRARY NAMES libsqlite3.a sqlite3)
 find_package(SQLite3 REQUIRED)
 find_package(Threads REQUIRED)
+if(SQLite3_LIBRARY MATCHES "\\.a$")
+  set_property(TARGET SQLite::SQLite3 APPEND PROPERTY INTERFACE_LINK_LIBRARIES Threads::Threads ${CMAKE_DL_LIBS} m)
+endif()
 if(TW_BUILD_TESTS)
   find_package(GTest REQUIRED)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
 
 # Z3 comes from the pinned wheel that scripts/setup.sh unpacks, so that no verdict depends on the distribution's version.
