@@ -320,24 +320,29 @@ void ExprPool::collect_symbols(ExprId id, std::vector<SymbolId>& out) const {
 }
 
 std::string ExprPool::to_string(ExprId id) const {
+  return to_string(id, [this](SymbolId symbol_id) { return symbol(symbol_id).name; });
+}
+
+std::string ExprPool::to_string(ExprId id, const std::function<std::string(SymbolId)>& name_of) const {
   const ExprNode& n = node(id);
+  auto operand = [&](int i) { return to_string(n.operands[i], name_of); };
   switch (n.kind) {
     case ExprKind::Const:
       return fmt::format("{}", n.value);
     case ExprKind::Symbol:
-      return symbol(n.symbol).name;
+      return name_of(n.symbol);
     case ExprKind::CeilDiv:
-      return fmt::format("cdiv({}, {})", to_string(n.operands[0]), to_string(n.operands[1]));
+      return fmt::format("cdiv({}, {})", operand(0), operand(1));
     case ExprKind::Min:
-      return fmt::format("min({}, {})", to_string(n.operands[0]), to_string(n.operands[1]));
+      return fmt::format("min({}, {})", operand(0), operand(1));
     case ExprKind::Max:
-      return fmt::format("max({}, {})", to_string(n.operands[0]), to_string(n.operands[1]));
+      return fmt::format("max({}, {})", operand(0), operand(1));
     case ExprKind::Not:
-      return fmt::format("not {}", to_string(n.operands[0]));
+      return fmt::format("not({})", operand(0));
     case ExprKind::Select:
-      return fmt::format("select({}, {}, {})", to_string(n.operands[0]), to_string(n.operands[1]), to_string(n.operands[2]));
+      return fmt::format("select({}, {}, {})", operand(0), operand(1), operand(2));
     default:
-      return fmt::format("({} {} {})", to_string(n.operands[0]), infix(n.kind), to_string(n.operands[1]));
+      return fmt::format("({} {} {})", operand(0), infix(n.kind), operand(1));
   }
 }
 

@@ -109,7 +109,9 @@ class ExprPool {
                                                 const std::function<std::optional<int64_t>(SymbolId)>& value_of) const;
   // Appends the symbols that occur in `id`, each once, in order of first occurrence.
   void collect_symbols(ExprId id, std::vector<SymbolId>& out) const;
+  // Symbols by their names (which need not be unique).
   [[nodiscard]] std::string to_string(ExprId id) const;
+  [[nodiscard]] std::string to_string(ExprId id, const std::function<std::string(SymbolId)>& name_of) const;
 
  private:
   struct NodeHash {
