@@ -32,10 +32,10 @@ constexpr int count_placeholders(std::string_view message) {
 
 // Each code is a type, so that the number of arguments is checked where it is reported.
 namespace codes {
-#define TW_DIAG(NUMBER, NAME, SEVERITY, AREA, MESSAGE, SINCE)                                           \
-  struct NAME {                                                                                          \
-    static constexpr CodeInfo kInfo{NUMBER, #NAME, Severity::SEVERITY, AREA, MESSAGE, SINCE};            \
-    static constexpr int kArguments = count_placeholders(MESSAGE);                                       \
+#define TW_DIAG(NUMBER, NAME, SEVERITY, AREA, MESSAGE, SINCE)                                 \
+  struct NAME {                                                                               \
+    static constexpr CodeInfo kInfo{NUMBER, #NAME, Severity::SEVERITY, AREA, MESSAGE, SINCE}; \
+    static constexpr int kArguments = count_placeholders(MESSAGE);                            \
   };
 #include "diag/codes/all.def"
 #undef TW_DIAG

@@ -23,7 +23,9 @@ TEST(Codes, numbers_are_unique) {
 
 TEST(Sink, report_fills_the_template_and_counts_errors) {
   Sink sink;
-  { auto builder = sink.report(codes::BrokenInvariant{}, Span{}, "x > 0"); }
+  {
+    auto builder = sink.report(codes::BrokenInvariant{}, Span{}, "x > 0");
+  }
   ASSERT_EQ(sink.diagnostics().size(), 1U);
   EXPECT_EQ(sink.diagnostics()[0].message(), "a broken invariant of tilewright: x > 0");
   EXPECT_EQ(sink.error_count(), 1);

@@ -13,13 +13,18 @@ std::string Diagnostic::message() const {
   for (const Argument& argument : arguments) {
     std::visit([&](const auto& value) { store.push_back(value); }, argument);
   }
-  return fmt::vformat(fmt::string_view(code->message.data(), code->message.size()), store);
+  try {
+    return fmt::vformat(fmt::string_view(code->message.data(), code->message.size()), store);
+  } catch (const fmt::format_error&) {
+    // A template whose arguments do not fit it: saying less is better than ending here.
+    return std::string(code->message);
+  }
 }
 
 uint64_t Diagnostic::fingerprint(const SourceManager& sources) const {
   Hasher hasher;
   hasher.add(uint64_t{code->number});
-  if (primary.is_valid()) {
+  if (sources.has(primary.file)) {
     hasher.add(sources.text(primary));
   }
   hasher.add(message());

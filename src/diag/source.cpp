@@ -29,18 +29,31 @@ FileId SourceManager::add(std::string name, std::string text) {
   return FileId(static_cast<uint32_t>(files_.size() - 1));
 }
 
-std::string_view SourceManager::name(FileId file) const { return files_.at(file.index).name; }
-std::string_view SourceManager::text(FileId file) const { return files_.at(file.index).text; }
+std::string_view SourceManager::name(FileId file) const {
+  return files_.at(file.index).name;
+}
+std::string_view SourceManager::text(FileId file) const {
+  return files_.at(file.index).text;
+}
 
 std::string_view SourceManager::text(Span span) const {
-  return text(span.file).substr(span.begin, span.end - span.begin);
+  std::string_view whole = text(span.file);
+  size_t begin = std::min<size_t>(span.begin, whole.size());
+  return whole.substr(begin, std::max<size_t>(span.end, begin) - begin);
 }
 
 Position SourceManager::position(FileId file, uint32_t offset_bytes) const {
   const std::vector<uint32_t>& starts = files_.at(file.index).line_starts;
+  offset_bytes = static_cast<uint32_t>(std::min<size_t>(offset_bytes, files_[file.index].text.size()));
   auto after = std::upper_bound(starts.begin(), starts.end(), offset_bytes);
   auto line = static_cast<uint32_t>(after - starts.begin());
   return {line, offset_bytes - starts[line - 1] + 1};
+}
+
+uint32_t SourceManager::line_begin(FileId file, uint32_t line) const {
+  const std::vector<uint32_t>& starts = files_.at(file.index).line_starts;
+  TW_CHECK(line >= 1 && line <= starts.size());
+  return starts[line - 1];
 }
 
 std::string_view SourceManager::line_text(FileId file, uint32_t line) const {

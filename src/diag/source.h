@@ -36,10 +36,15 @@ class SourceManager {
   // `name` is what messages print: the path as the user gave it.
   FileId add(std::string name, std::string text);
 
+  [[nodiscard]] bool has(FileId file) const { return file.index < files_.size(); }
   [[nodiscard]] std::string_view name(FileId file) const;
   [[nodiscard]] std::string_view text(FileId file) const;
+  // What of the span lies inside its file.
   [[nodiscard]] std::string_view text(Span span) const;
+  // An offset beyond the end counts as the end.
   [[nodiscard]] Position position(FileId file, uint32_t offset_bytes) const;
+  // Offset of the first byte of `line` (1-based).
+  [[nodiscard]] uint32_t line_begin(FileId file, uint32_t line) const;
   // `line` is 1-based; without the line end.
   [[nodiscard]] std::string_view line_text(FileId file, uint32_t line) const;
   [[nodiscard]] uint32_t line_count(FileId file) const;
