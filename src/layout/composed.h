@@ -37,7 +37,10 @@ class ComposedLayout {
   // One more than the largest value of the domain that the swizzle's block structure allows: a bound, not always reached.
   [[nodiscard]] int64_t cosize_bound() const;
 
-  [[nodiscard]] int64_t operator()(int64_t index) const { return outer_(offset_ + inner_(index)); }
+  // Exact inside the domain; beyond it, modulo 2^64.
+  [[nodiscard]] int64_t operator()(int64_t index) const {
+    return outer_(static_cast<int64_t>(static_cast<uint64_t>(offset_) + static_cast<uint64_t>(inner_(index))));
+  }
 
   friend bool operator==(const ComposedLayout&, const ComposedLayout&) = default;
 
