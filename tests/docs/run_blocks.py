@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the ```python blocks of documentation pages with the built program.
+
+The words after `python` say what a block is:
+  ok                    `check` accepts it: exit code 0. Also what a block without words means.
+  fail [TWnnnn]         `check` reports the code; on a page docs/diagnostics/TWnnnn.md it need not be named. An error must
+                        also give an exit code other than 0. A fix-it marked safe, applied, must make the code go away.
+  fragment              not a whole program; skipped and counted.
+  --option[=value]      passed on to `check`.
+On a page docs/diagnostics/TWnnnn.md an `ok` block must not report that code, not even as a warning.
+
+Usage: run_blocks.py --program PROGRAM PAGE...
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TIMEOUT_S = 120
+
+
+@dataclass
+class Block:
+    page: Path
+    line: int
+    kind: str
+    code: str
+    options: list
+    text: str
+
+    def place(self):
+        return f"{self.page}:{self.line}"
+
+
+@dataclass
+class Outcome:
+    exit_code: int
+    diagnostics: list
+    output: str
+    file: Path = None
+
+    def codes(self):
+        return [diagnostic["code"] for diagnostic in self.diagnostics]
+
+
+@dataclass
+class Report:
+    passed: int = 0
+    skipped: int = 0
+    failures: list = field(default_factory=list)
+
+
+def read_blocks(page):
+    """The python blocks of a page; an unknown word is a failure of the page, returned as text."""
+    page_code = page.stem if re.fullmatch(r"TW\d{4}", page.stem) else ""
+    blocks, problems = [], []
+    fence, words, start, lines = None, [], 0, []
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        match = re.match(r"^(`{3,})(.*)$", line)
+        if fence is None:
+            if match:
+                fence, words, start, lines = match.group(1), match.group(2).split(), number, []
+            continue
+        if line.strip() != fence:
+            lines.append(line)
+            continue
+        fence = None
+        if words[:1] != ["python"]:
+            continue
+        block = Block(page, start, "ok", page_code, [], "\n".join(lines) + "\n")
+        for word in words[1:]:
+            if word in ("ok", "fail", "fragment"):
+                block.kind = word
+            elif re.fullmatch(r"TW\d{4}", word):
+                block.code = word
+            elif word.startswith("--"):
+                block.options.append(word)
+            else:
+                problems.append(f"{page}:{start}: unknown word `{word}` after ```python")
+        if block.kind == "fail" and not block.code:
+            problems.append(f"{page}:{start}: which code does the block fail with?")
+        blocks.append(block)
+    if fence is not None:
+        problems.append(f"{page}:{start}: the block has no end")
+    return blocks, problems
+
+
+def read_diagnostics(text):
+    diagnostics = []
+    for line in text.splitlines():
+        if not line.startswith("{"):
+            continue
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if value.get("schema") == "tw.diagnostic/1":
+            diagnostics.append(value)
+    return diagnostics
+
+
+def run_check(program, text, options, folder):
+    file = Path(folder) / "block.tw.py"
+    file.write_text(text)
+    command = [program, "check", "--format=json", *options, str(file)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
+    return Outcome(result.returncode, read_diagnostics(result.stdout) + read_diagnostics(result.stderr),
+                   result.stdout + result.stderr, file)
+
+
+def apply_fixit(text, fixit):
+    """The text with all edits of the fix-it; None when an edit is for another file."""
+    data = text.encode()
+    edits = sorted(fixit["edits"], key=lambda edit: edit["span"]["begin"], reverse=True)
+    for edit in edits:
+        if Path(edit["span"]["file"]).name != "block.tw.py":
+            return None
+        data = data[:edit["span"]["begin"]] + edit["replacement"].encode() + data[edit["span"]["end"]:]
+    return data.decode()
+
+
+def check_fail(program, block, folder):
+    outcome = run_check(program, block.text, block.options, folder)
+    found = [diagnostic for diagnostic in outcome.diagnostics if diagnostic["code"] == block.code]
+    if not found:
+        return f"expected {block.code}, got exit code {outcome.exit_code} and {outcome.codes() or 'no diagnostics'}\n{outcome.output}"
+    if found[0]["severity"] == "error" and outcome.exit_code not in (1, 2, 3, 4):
+        return f"an error was reported but the exit code is {outcome.exit_code}"
+    for fixit in found[0]["fixits"]:
+        if fixit["applicability"] != "safe":
+            continue
+        fixed = apply_fixit(block.text, fixit)
+        if fixed is None:
+            continue
+        again = run_check(program, fixed, block.options, folder)
+        if block.code in again.codes():
+            return f"the fix-it `{fixit['title']}` is marked safe but {block.code} is still reported after it"
+    return None
+
+
+def check_ok(program, block, folder):
+    outcome = run_check(program, block.text, block.options, folder)
+    if outcome.exit_code != 0:
+        return f"expected to be accepted, got exit code {outcome.exit_code} and {outcome.codes() or 'no diagnostics'}\n{outcome.output}"
+    if block.code and block.code in outcome.codes():
+        return f"the accepted neighbour reports {block.code} too"
+    return None
+
+
+def run_page(program, page, report):
+    blocks, problems = read_blocks(page)
+    report.failures += problems
+    for block in blocks:
+        if block.kind == "fragment":
+            report.skipped += 1
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                problem = (check_fail if block.kind == "fail" else check_ok)(program, block, folder)
+            except subprocess.TimeoutExpired:
+                problem = f"no answer within {TIMEOUT_S} s"
+        if problem:
+            report.failures.append(f"{block.place()}: {problem}")
+        else:
+            report.passed += 1
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("pages", nargs="+", type=Path)
+    options = parser.parse_args(arguments)
+    report = Report()
+    for page in options.pages:
+        run_page(options.program, page, report)
+    print("\n".join(report.failures + [f"{report.passed} passed, {len(report.failures)} failed, {report.skipped} skipped"]))
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
