@@ -423,6 +423,8 @@ struct Function {
   uint32_t next_op_id = 1;
   // Lowered only: dynamic shared memory of a block.
   int64_t shared_bytes = 0;
+  // Lowered only: the scalar expressions that emitters compute as 64-bit integers, sorted; all others are 32-bit.
+  std::vector<ExprId> wide_exprs;
 
   uint32_t new_op_id() { return next_op_id++; }
   ValueId add_value(Value value);
