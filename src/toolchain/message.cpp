@@ -162,6 +162,19 @@ std::vector<CompilerMessage> parse_compiler_log(std::string_view log) {
   return messages;
 }
 
+std::vector<CompilerMessage> errors_first(std::vector<CompilerMessage> messages) {
+  std::vector<CompilerMessage> sorted;
+  sorted.reserve(messages.size());
+  for (const bool is_error_turn : {true, false}) {
+    for (CompilerMessage& message : messages) {
+      if ((message.severity == MessageSeverity::Error) == is_error_turn) {
+        sorted.push_back(std::move(message));
+      }
+    }
+  }
+  return sorted;
+}
+
 void locate_ptxas_messages(std::vector<CompilerMessage>& messages, std::string_view ptx) {
   const std::vector<std::string_view> lines = split_lines(ptx);
   for (CompilerMessage& message : messages) {

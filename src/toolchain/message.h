@@ -29,6 +29,9 @@ struct CompilerMessage {
 // Reads the log of NVRTC or nvcc. The resource lines of `ptxas -v` are no messages (resources.h reads them).
 std::vector<CompilerMessage> parse_compiler_log(std::string_view log);
 
+// Errors before everything else, otherwise in the order found.
+std::vector<CompilerMessage> errors_first(std::vector<CompilerMessage> messages);
+
 // Fills `line` and `column` of ptxas messages from the `.loc` directives of the PTX that was compiled.
 // Only locations in the first file of the PTX count.
 void locate_ptxas_messages(std::vector<CompilerMessage>& messages, std::string_view ptx);

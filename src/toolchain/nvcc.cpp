@@ -123,9 +123,7 @@ CompileResult Nvcc::compile(std::string_view source, const CompileOptions& optio
   std::string log = outcome->stderr_text + outcome->stdout_text;
   if (!outcome->is_success()) {
     CompileFailure failure;
-    failure.messages = parse_compiler_log(log);
-    std::stable_partition(failure.messages.begin(), failure.messages.end(),
-                          [](const CompilerMessage& m) { return m.severity == MessageSeverity::Error; });
+    failure.messages = errors_first(parse_compiler_log(log));
     const bool has_error = !failure.messages.empty() && failure.messages.front().severity == MessageSeverity::Error;
     if (log.find("Unsupported gpu architecture") != std::string::npos ||
         log.find("not defined for option 'gpu-architecture'") != std::string::npos) {

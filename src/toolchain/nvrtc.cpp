@@ -220,10 +220,8 @@ CompileResult Nvrtc::compile(std::string_view source, const CompileOptions& opti
   std::erase(log, '\0');
   if (status != kNvrtcSuccess) {
     CompileFailure failure;
-    failure.messages = parse_compiler_log(log);
+    failure.messages = errors_first(parse_compiler_log(log));
     failure.log = std::move(log);
-    std::stable_partition(failure.messages.begin(), failure.messages.end(),
-                          [](const CompilerMessage& m) { return m.severity == MessageSeverity::Error; });
     const bool is_arch_unknown =
         status == kNvrtcInvalidOption && failure.log.find("gpu-architecture") != std::string::npos;
     if (status == kNvrtcCompilation) {

@@ -102,11 +102,21 @@ diag::Reported report_resource_violation(diag::Sink& sink, diag::Span span, std:
       .emit();
 }
 
-void report_spills(diag::Sink& sink, diag::Span span, std::string_view arch, const ResourceReport& report) {
-  if (report.has_spills()) {
-    static_cast<void>(sink.report(diag::codes::KernelSpills{}, span, report.kernel, arch, report.spill_store_bytes,
-                                  report.spill_load_bytes, report.registers));
+bool report_spills(diag::Sink& sink, diag::Span span, std::string_view arch, const ResourceReport& report,
+                   bool is_forbidden) {
+  if (!report.has_spills()) {
+    return true;
   }
+  const auto report_as = [&](auto code) {
+    static_cast<void>(sink.report(code, span, report.kernel, arch, report.spill_store_bytes, report.spill_load_bytes,
+                                  report.registers));
+  };
+  if (is_forbidden) {
+    report_as(diag::codes::SpillsForbidden{});
+    return false;
+  }
+  report_as(diag::codes::KernelSpills{});
+  return true;
 }
 
 void report_cache_error(diag::Sink& sink, std::string_view folder, const Error& error) {

@@ -33,8 +33,10 @@ diag::Reported report_no_compiler(diag::Sink& sink, const Error& error);
 diag::Reported report_no_disassembler(diag::Sink& sink, const Error& error);
 diag::Reported report_resource_violation(diag::Sink& sink, diag::Span span, std::string_view kernel,
                                          const target::Machine& machine, const ResourceViolation& violation);
-// Nothing is reported for a kernel without spills.
-void report_spills(diag::Sink& sink, diag::Span span, std::string_view arch, const ResourceReport& report);
+// Reports nothing for a kernel without spills; a warning for one with spills, or an error where the program forbids
+// them (`no_spills=True`). False in the last case only.
+bool report_spills(diag::Sink& sink, diag::Span span, std::string_view arch, const ResourceReport& report,
+                   bool is_forbidden);
 void report_cache_error(diag::Sink& sink, std::string_view folder, const Error& error);
 
 }  // namespace tw::toolchain

@@ -53,21 +53,24 @@ TEST(Reports, FailureKindsHaveTheirCodes) {
   EXPECT_EQ(code_of(CompileFailureKind::Internal), diag::codes::CompilerBroken::kInfo.number);
 }
 
-TEST(Reports, SpillsAreAWarning) {
+TEST(Reports, SpillsAreAWarningUnlessForbidden) {
   diag::Sink sink;
   ResourceReport report;
   report.kernel = "k";
   report.registers = 32;
-  report_spills(sink, {}, "sm_80", report);
+  EXPECT_TRUE(report_spills(sink, {}, "sm_80", report, true));
   EXPECT_TRUE(sink.diagnostics().empty());
   report.spill_store_bytes = 8;
   report.spill_load_bytes = 16;
-  report_spills(sink, {}, "sm_80", report);
+  EXPECT_TRUE(report_spills(sink, {}, "sm_80", report, false));
   ASSERT_EQ(sink.diagnostics().size(), 1U);
   EXPECT_EQ(sink.error_count(), 0);
   EXPECT_EQ(sink.diagnostics()[0].code, &diag::codes::KernelSpills::kInfo);
   EXPECT_EQ(sink.diagnostics()[0].message(),
             "`k` spills for sm_80: 8 bytes stored and 16 bytes loaded a thread, with 32 registers");
+  EXPECT_FALSE(report_spills(sink, {}, "sm_80", report, true));
+  EXPECT_EQ(sink.error_count(), 1);
+  EXPECT_EQ(sink.diagnostics()[1].code, &diag::codes::SpillsForbidden::kInfo);
 }
 
 TEST(Reports, WhatTheMachineLacks) {
