@@ -68,35 +68,6 @@ std::optional<int64_t> apply(ExprKind kind, int64_t a, int64_t b, int64_t c) {
   return std::nullopt;
 }
 
-bool is_commutative(ExprKind kind) {
-  switch (kind) {
-    case ExprKind::Add:
-    case ExprKind::Mul:
-    case ExprKind::Min:
-    case ExprKind::Max:
-    case ExprKind::Eq:
-    case ExprKind::Ne:
-      return true;
-    // And, Or: the first operand guards the second, so their order stays.
-    default:
-      return false;
-  }
-}
-
-int operand_count(ExprKind kind) {
-  switch (kind) {
-    case ExprKind::Const:
-    case ExprKind::Symbol:
-      return 0;
-    case ExprKind::Not:
-      return 1;
-    case ExprKind::Select:
-      return 3;
-    default:
-      return 2;
-  }
-}
-
 std::string_view infix(ExprKind kind) {
   switch (kind) {
     case ExprKind::Add:
@@ -127,6 +98,35 @@ std::string_view infix(ExprKind kind) {
 }
 
 }  // namespace
+
+bool is_commutative(ExprKind kind) {
+  switch (kind) {
+    case ExprKind::Add:
+    case ExprKind::Mul:
+    case ExprKind::Min:
+    case ExprKind::Max:
+    case ExprKind::Eq:
+    case ExprKind::Ne:
+      return true;
+    // And, Or: the first operand guards the second, so their order stays.
+    default:
+      return false;
+  }
+}
+
+int operand_count(ExprKind kind) {
+  switch (kind) {
+    case ExprKind::Const:
+    case ExprKind::Symbol:
+      return 0;
+    case ExprKind::Not:
+      return 1;
+    case ExprKind::Select:
+      return 3;
+    default:
+      return 2;
+  }
+}
 
 size_t ExprPool::NodeHash::operator()(const ExprNode& node) const noexcept {
   Hasher hasher;

@@ -41,6 +41,9 @@ enum class ExprKind : uint8_t {
   Select,
 };
 
+bool is_commutative(ExprKind kind);
+int operand_count(ExprKind kind);
+
 struct ExprNode {
   ExprKind kind = ExprKind::Const;
   int64_t value = 0;

@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/sha256.h"
+#include "ir/names.h"
 
 namespace tw::ir {
 namespace {
@@ -22,19 +25,15 @@ std::string join(const Range& range, Fn to_text, std::string_view separator = ",
   return out;
 }
 
-std::string_view name_of(Direction direction) {
-  constexpr std::string_view kNames[] = {"in", "out", "inout", "acc", "work"};
-  return kNames[static_cast<int>(direction)];
-}
-
-std::string_view name_of(ReduceKind kind) {
-  constexpr std::string_view kNames[] = {"add", "max", "min", "or"};
-  return kNames[static_cast<int>(kind)];
-}
-
 class Printer {
  public:
-  explicit Printer(const Function& function) : f_(function) {}
+  explicit Printer(const Function& function) : f_(function) {
+    size_t next = 0;
+    for (size_t i = 0; i < function.exprs.symbol_count(); ++i) {
+      ordinals_.push_back(next);
+      next += is_named_alone(SymbolId(static_cast<uint32_t>(i))) ? 0 : 1;
+    }
+  }
 
   std::string run() {
     header();
@@ -45,13 +44,37 @@ class Printer {
   }
 
  private:
-  // Sizes and scalars are unique by name; other symbols carry their number.
-  [[nodiscard]] std::string symbol(SymbolId id) const {
-    const Symbol& s = f_.exprs.symbol(id);
-    return s.kind == SymbolKind::Size || s.kind == SymbolKind::Scalar ? s.name : fmt::format("{}.{}", s.name, id.index);
+  // Sizes and scalars are unique by name; other symbols carry a number.
+  [[nodiscard]] bool is_named_alone(SymbolId id) const {
+    const SymbolKind kind = f_.exprs.symbol(id).kind;
+    return kind == SymbolKind::Size || kind == SymbolKind::Scalar;
   }
+  [[nodiscard]] std::string symbol(SymbolId id) const {
+    const std::string& name = f_.exprs.symbol(id).name;
+    return is_named_alone(id) ? name : fmt::format("{}.{}", name, ordinals_[id.index]);
+  }
+  // Operands of commutative kinds in the order of their text, so that it does not depend on how the pool grew.
   [[nodiscard]] std::string expr(ExprId id) const {
-    return id.is_valid() ? f_.exprs.to_string(id, [this](SymbolId s) { return symbol(s); }) : "_";
+    if (!id.is_valid()) {
+      return "_";
+    }
+    const ExprNode& n = f_.exprs.node(id);
+    if (n.kind == ExprKind::Const) {
+      return fmt::format("{}", n.value);
+    }
+    if (n.kind == ExprKind::Symbol) {
+      return symbol(n.symbol);
+    }
+    std::vector<std::string> operands;
+    for (ExprId operand : n.operands) {
+      if (operand.is_valid()) {
+        operands.push_back(expr(operand));
+      }
+    }
+    if (is_commutative(n.kind)) {
+      std::ranges::sort(operands);
+    }
+    return std::string(name_of(n.kind)) + "(" + join(operands, [](const std::string& o) { return o; }) + ")";
   }
   [[nodiscard]] static std::string value(ValueId id) { return id.is_valid() ? fmt::format("%{}", id.index) : "_"; }
   [[nodiscard]] static std::string ints(const std::vector<int64_t>& numbers) {
@@ -106,6 +129,12 @@ class Printer {
     }
     for (SymbolId size : f_.sizes) {
       line("size " + symbol(size));
+    }
+    for (size_t i = 0; i < f_.exprs.symbol_count(); ++i) {
+      const SymbolId id(static_cast<uint32_t>(i));
+      if (!is_named_alone(id)) {
+        line(fmt::format("symbol {} {}", symbol(id), name_of(f_.exprs.symbol(id).kind)));
+      }
     }
     for (const ScalarParameter& scalar : f_.scalars) {
       line(fmt::format("scalar {} {}", scalar.name, tw::name_of(scalar.element)));
@@ -205,7 +234,7 @@ class Printer {
                      op.atom.empty() ? "_" : op.atom, op.warps_m, op.warps_n));
   }
   void print(const ElementwiseOp& op) {
-    line(fmt::format("{} = {}{} {}", value(op.result), ir::name_of(op.kind), op.fast ? ".fast" : "",
+    line(fmt::format("{} = {}{} {}", value(op.result), name_of(op.kind), op.fast ? ".fast" : "",
                      join(op.operands, [](ValueId v) { return value(v); }, " ")));
   }
   void print(const BroadcastOp& op) {
@@ -238,6 +267,8 @@ class Printer {
   }
 
   const Function& f_;
+  // By symbol: how many symbols of its sort come before it.
+  std::vector<size_t> ordinals_;
   std::string out_;
   int indent_ = 0;
 };
