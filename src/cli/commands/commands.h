@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cli/options.h"
+
+namespace tw::cli {
+
+// One function a command, one file a function.
+ExitCode check_command(const Options& options);
+ExitCode emit_command(const Options& options);
+ExitCode run_command(const Options& options);
+ExitCode explain_command(const Options& options);
+ExitCode doctor_command(const Options& options);
+ExitCode layout_command(const Options& options);
+ExitCode show_cex_command(const Options& options);
+
+struct Command {
+  std::string_view name;
+  ExitCode (*run)(const Options& options);
+};
+std::span<const Command> commands();
+
+}  // namespace tw::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "cli/options.h"
+#include "driver/driver.h"
+
+namespace tw::cli {
+
+// The result goes to stdout, everything else to stderr. A pipe that its reader closed ends the program quietly.
+void print_result(std::string_view text);
+void print_json(const json::Value& value);
+
+// All diagnostics of a session on stderr: frames on a terminal, compact lines in a pipe, JSON Lines with --format=json.
+void print_diagnostics(const driver::Session& session, Format format);
+
+// An error that has no place in a program: one diagnostic with its causes and how to repeat the command.
+void print_error(const diag::CodeInfo& code, const Error& error, const Options& options);
+
+// Reads a file that the user named; says why when it can't.
+Result<std::string> read_input(const std::string& path);
+
+// Writes to `path`, or to stdout when it is empty or "-".
+Status write_output(const std::string& path, std::string_view text);
+
+}  // namespace tw::cli
