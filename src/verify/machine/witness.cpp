@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verify/machine/witness.h"
+
+#include <algorithm>
+#include <set>
+
+#include "verify/machine/global_access.h"
+
+namespace tw::verify {
+namespace {
+
+constexpr int kWarpThreads = 32;
+constexpr int64_t kDefaultTile = 16;
+// Trip counts up to one more than twice the deepest ring that is common in practice.
+constexpr int64_t kMostTiles = 7;
+
+// Constants by which the program divides a size: tiles, and divisors in assumptions.
+std::set<int64_t> divisors_of(const ir::Function& f, ir::SymbolId size) {
+  std::set<int64_t> out;
+  for (size_t i = 0; i < f.exprs.size(); ++i) {
+    const ir::ExprNode& node = f.exprs.node(ir::ExprId(static_cast<uint32_t>(i)));
+    if (node.kind != ir::ExprKind::CeilDiv && node.kind != ir::ExprKind::FloorDiv && node.kind != ir::ExprKind::Mod) {
+      continue;
+    }
+    const ir::ExprNode& dividend = f.exprs.node(node.operands[0]);
+    auto divisor = f.exprs.constant_value(node.operands[1]);
+    if (dividend.kind == ir::ExprKind::Symbol && dividend.symbol == size && divisor && *divisor > 0) {
+      out.insert(*divisor);
+    }
+  }
+  return out;
+}
+
+struct Candidates {
+  ir::SymbolId size;
+  // The usual value first.
+  std::vector<int64_t> values;
+};
+
+Candidates candidates_of(const ir::Function& f, ir::SymbolId size) {
+  const std::set<int64_t> divisors = divisors_of(f, size);
+  const int64_t tile = divisors.empty() ? kDefaultTile : *divisors.rbegin();
+  const int64_t unit = divisors.empty() ? 1 : *divisors.begin();
+  Candidates out{size, {tile}};
+  auto add = [&](int64_t value) {
+    if (value >= 0 && std::ranges::find(out.values, value) == out.values.end()) {
+      out.values.push_back(value);
+    }
+  };
+  for (int64_t tiles = 2; tiles <= kMostTiles; ++tiles) {
+    add(tiles * tile);
+  }
+  for (int64_t value : {tile + unit, tile - unit, 2 * tile + 1, tile + 1, tile - 1, int64_t{1}, int64_t{5}, int64_t{8}, int64_t{0}}) {
+    add(value);
+  }
+  return out;
+}
+
+emulator::Problem problem_of(const ir::Function& f, const std::map<ir::SymbolId, int64_t>& sizes) {
+  emulator::Problem problem;
+  for (const auto& [symbol, value] : sizes) {
+    problem.sizes[f.exprs.symbol(symbol).name] = value;
+  }
+  for (const ir::ScalarParameter& scalar : f.scalars) {
+    problem.scalars[scalar.name] = 1.0;
+  }
+  return problem;
+}
+
+std::vector<int> warp_of(int thread, int threads) {
+  std::vector<int> out;
+  if (thread < 0) {
+    return out;
+  }
+  const int begin = thread / kWarpThreads * kWarpThreads;
+  for (int t = begin; t < std::min(begin + kWarpThreads, threads); ++t) {
+    out.push_back(t);
+  }
+  return out;
+}
+
+std::vector<emulator::Schedule> directed_schedules(const Suspicion& suspicion, int threads) {
+  using emulator::AsyncMode;
+  using emulator::ScheduleMode;
+  std::vector<emulator::Schedule> out;
+  auto add = [&](ScheduleMode mode, AsyncMode async, std::vector<int> first, std::vector<int> last) {
+    emulator::Schedule schedule;
+    schedule.mode = mode;
+    schedule.async = async;
+    schedule.first = std::move(first);
+    schedule.last = std::move(last);
+    out.push_back(std::move(schedule));
+  };
+  add(ScheduleMode::InOrder, AsyncMode::Late, {}, {});
+  add(ScheduleMode::InOrder, AsyncMode::Early, {}, {});
+  // Each suspect hurried and held back; warp 0 and the last warp stand in where a thread is not known.
+  const std::vector<int> a = warp_of(suspicion.thread_first >= 0 ? suspicion.thread_first : 0, threads);
+  const std::vector<int> b = warp_of(suspicion.thread_second >= 0 ? suspicion.thread_second : threads - 1, threads);
+  for (AsyncMode async : {AsyncMode::Late, AsyncMode::Early}) {
+    add(ScheduleMode::Priority, async, b, a);
+    add(ScheduleMode::Priority, async, a, b);
+    add(ScheduleMode::Priority, async, a, {});
+    add(ScheduleMode::Priority, async, {}, a);
+    add(ScheduleMode::Priority, async, b, {});
+    add(ScheduleMode::Priority, async, {}, b);
+  }
+  if (suspicion.thread_first >= 0 && suspicion.thread_second >= 0) {
+    add(ScheduleMode::Priority, AsyncMode::Late, {suspicion.thread_first}, {suspicion.thread_second});
+    add(ScheduleMode::Priority, AsyncMode::Late, {suspicion.thread_second}, {suspicion.thread_first});
+  }
+  for (emulator::Schedule& schedule : emulator::standard_schedules(threads, 6, 1)) {
+    out.push_back(std::move(schedule));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<emulator::Problem> small_problems(const ir::Function& function, const std::map<ir::SymbolId, int64_t>& fixed,
+                                              size_t limit) {
+  std::vector<Candidates> free_sizes;
+  std::map<ir::SymbolId, int64_t> base = fixed;
+  for (ir::SymbolId size : function.sizes) {
+    if (!fixed.contains(size)) {
+      free_sizes.push_back(candidates_of(function, size));
+      base[size] = free_sizes.back().values.front();
+    }
+  }
+  std::vector<emulator::Problem> out;
+  std::set<std::map<ir::SymbolId, int64_t>> seen;
+  auto add = [&](const std::map<ir::SymbolId, int64_t>& sizes) {
+    if (out.size() < limit && admits(function, sizes) && seen.insert(sizes).second) {
+      out.push_back(problem_of(function, sizes));
+    }
+  };
+  add(base);
+  // One size at a time, all sizes in turn, the telling values first.
+  const size_t most = free_sizes.empty() ? 0 : std::ranges::max(free_sizes, {}, [](const Candidates& c) { return c.values.size(); }).values.size();
+  for (size_t i = 1; i < most; ++i) {
+    for (const Candidates& candidates : free_sizes) {
+      if (i < candidates.values.size()) {
+        std::map<ir::SymbolId, int64_t> sizes = base;
+        sizes[candidates.size] = candidates.values[i];
+        add(sizes);
+      }
+    }
+    std::map<ir::SymbolId, int64_t> all = base;
+    for (const Candidates& candidates : free_sizes) {
+      all[candidates.size] = candidates.values[std::min(i, candidates.values.size() - 1)];
+    }
+    add(all);
+  }
+  return out;
+}
+
+std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion& suspicion, const SearchLimits& limits) {
+  const std::vector<emulator::Schedule> schedules = directed_schedules(suspicion, lowered.threads);
+  int64_t steps = 0;
+  for (const emulator::Problem& problem : small_problems(lowered, suspicion.sizes, limits.problems)) {
+    for (const emulator::Schedule& schedule : schedules) {
+      emulator::MachineOptions options;
+      options.max_violations = 1;
+      emulator::MachineRun run = emulator::run_machine(lowered, problem, schedule, options);
+      if (run.reading_error && run.reading_error->kind == emulator::ReadingErrorKind::BadProblem) {
+        break;
+      }
+      if (run.reading_error || !run.violations.empty()) {
+        Witness witness{problem, schedule, 0, std::nullopt, run.reading_error};
+        if (!run.violations.empty()) {
+          witness.violation = run.violations.front();
+          witness.block = run.violations.front().block;
+        } else {
+          witness.block = std::max<int64_t>(0, run.reading_error->block);
+        }
+        return witness;
+      }
+      steps += run.steps;
+      if (steps > limits.steps) {
+        return std::nullopt;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tw::verify
