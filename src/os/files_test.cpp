@@ -2,9 +2,14 @@
 #include "os/files.h"
 
 #include <cstdlib>
+#include <fstream>
+#include <functional>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/clock.h"
@@ -75,6 +80,74 @@ TEST_F(Files, failures_name_the_file_and_the_cause) {
 
 TEST_F(Files, a_full_device_is_reported_as_such) {
   EXPECT_THAT(write_file_atomic("/dev/full", "x").error().causes, ElementsAre("no space left on the device"));
+}
+
+// Mounts of its own for this process; as root directly, else as the root of a user namespace.
+bool get_private_mounts() {
+  uid_t user = ::getuid();
+  gid_t group = ::getgid();
+  if (::unshare(CLONE_NEWNS) != 0) {
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) {
+      return false;
+    }
+    std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
+    std::ofstream("/proc/self/setgroups") << "deny";
+    std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
+  }
+  // Nothing that is mounted here may be seen outside.
+  return ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+}
+
+// Runs `body` in a child for which a disk of 64 KiB is mounted at `folder`. Gives what `body` counted as failures; -1
+// where private mounts are not allowed.
+int run_on_small_disk(const std::string& folder, const std::function<int()>& body) {
+  constexpr int kNoMounts = 255;
+  pid_t child = ::fork();
+  if (child == 0) {
+    bool is_mounted = get_private_mounts() && ::mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=64k") == 0;
+    ::_exit(is_mounted ? body() : kNoMounts);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  int code = WIFEXITED(status) ? WEXITSTATUS(status) : kNoMounts - 1;
+  return code == kNoMounts ? -1 : code;
+}
+
+TEST_F(Files, a_full_disk_loses_nothing) {
+  int failures = run_on_small_disk(folder_.path(), [this] {
+    int count = 0;
+    count += write_file_atomic(path("x"), "before") ? 0 : 1;
+    Status full = write_file_atomic(path("x"), std::string(1'000'000, 'y'));
+    count += !full && full.error().causes == std::vector<std::string>{"no space left on the device"} ? 0 : 1;
+    count += *read_file(path("x")) == "before" ? 0 : 1;
+    count += *list_folder(folder_.path()) == std::vector<std::string>{"x"} ? 0 : 1;
+    return count;
+  });
+  if (failures < 0) {
+    GTEST_SKIP() << "no private mounts on this machine";
+  }
+  EXPECT_EQ(failures, 0);
+}
+
+TEST_F(Files, a_read_only_disk_is_named_as_the_cause) {
+  int failures = run_on_small_disk(folder_.path(), [this] {
+    int count = 0;
+    count += write_file_atomic(path("x"), "before") ? 0 : 1;
+    count += ::mount(nullptr, folder_.path().c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr) == 0 ? 0 : 1;
+    const std::vector<std::string> cause = {"the file system is mounted read-only"};
+    Status replaced = write_file_atomic(path("x"), "after");
+    count += !replaced && replaced.error().causes == cause ? 0 : 1;
+    Status made = write_file_atomic(path("y"), "after");
+    count += !made && made.error().causes == cause ? 0 : 1;
+    Status folder = make_folders(path("sub"));
+    count += !folder && folder.error().causes == cause ? 0 : 1;
+    count += *read_file(path("x")) == "before" ? 0 : 1;
+    return count;
+  });
+  if (failures < 0) {
+    GTEST_SKIP() << "no private mounts on this machine";
+  }
+  EXPECT_EQ(failures, 0);
 }
 
 TEST_F(Files, folders_are_made_and_removed_whole) {
