@@ -16,7 +16,9 @@ int64_t SizeRange::smallest() const {
   return __builtin_add_overflow(min - excess, multiple_of, &next) ? std::numeric_limits<int64_t>::max() : next;
 }
 
-int64_t SizeRange::largest() const { return max - max % multiple_of; }
+int64_t SizeRange::largest() const {
+  return max - max % multiple_of;
+}
 
 bool SizeRange::contains(const SizeRange& inner) const {
   if (inner.is_empty()) {

@@ -17,9 +17,7 @@ struct SizeRange {
   int64_t max = std::numeric_limits<int32_t>::max();
   int64_t multiple_of = 1;
 
-  [[nodiscard]] bool contains(int64_t value) const {
-    return value >= min && value <= max && value % multiple_of == 0;
-  }
+  [[nodiscard]] bool contains(int64_t value) const { return value >= min && value <= max && value % multiple_of == 0; }
   // Whether every value of `inner` is one of ours.
   [[nodiscard]] bool contains(const SizeRange& inner) const;
   // The smallest and largest values that are really taken; REQUIRES: not empty.

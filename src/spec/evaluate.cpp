@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/evaluate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <optional>
 #include <unordered_map>
 
@@ -27,25 +26,38 @@ struct Materialized {
 
 double round_value(double value, ElementType type) {
   switch (type) {
-    case ElementType::Bf16: return round_to_bf16(value);
-    case ElementType::F16: return round_to_f16(value);
-    case ElementType::Tf32: return round_to_tf32(value);
-    case ElementType::F32: return static_cast<double>(static_cast<float>(value));
-    case ElementType::E4m3: return std::clamp(round_to_format(value, 3, -6, 8), -448.0, 448.0);
-    case ElementType::E5m2: return std::clamp(round_to_format(value, 2, -14, 15), -57344.0, 57344.0);
-    default: return value;
+    case ElementType::Bf16:
+      return round_to_bf16(value);
+    case ElementType::F16:
+      return round_to_f16(value);
+    case ElementType::Tf32:
+      return round_to_tf32(value);
+    case ElementType::F32:
+      return static_cast<double>(static_cast<float>(value));
+    case ElementType::E4m3:
+      return std::clamp(round_to_format(value, 3, -6, 8), -448.0, 448.0);
+    case ElementType::E5m2:
+      return std::clamp(round_to_format(value, 2, -14, 15), -57344.0, 57344.0);
+    default:
+      return value;
   }
 }
 
 double relative_step(ElementType type) {
   switch (type) {
-    case ElementType::Bf16: return 0x1p-7;
+    case ElementType::Bf16:
+      return 0x1p-7;
     case ElementType::F16:
-    case ElementType::Tf32: return 0x1p-10;
-    case ElementType::F32: return 0x1p-23;
-    case ElementType::E4m3: return 0x1p-3;
-    case ElementType::E5m2: return 0x1p-2;
-    default: return 0;
+    case ElementType::Tf32:
+      return 0x1p-10;
+    case ElementType::F32:
+      return 0x1p-23;
+    case ElementType::E4m3:
+      return 0x1p-3;
+    case ElementType::E5m2:
+      return 0x1p-2;
+    default:
+      return 0;
   }
 }
 
@@ -136,8 +148,8 @@ class Evaluator {
     }
   }
 
-  // Every reduction inside `term`, innermost first, as a table over the indices it depends on: so `max(j, X[r, j])` is computed
-  // once a row and not once an element.
+  // Every reduction inside `term`, innermost first, as a table over the indices it depends on: so `max(j, X[r, j])` is
+  // computed once a row and not once an element.
   Status materialize_reductions(const Term& term) {
     if (materialized_.contains(term.get())) {
       return {};
@@ -218,7 +230,8 @@ class Evaluator {
     return model.unit * (model.linear * n + model.root * std::sqrt(n));
   }
 
-  // sum(k, f * g) with f and g over different indices: both are tabulated over their own indices, then multiplied as matrices.
+  // sum(k, f * g) with f and g over different indices: both are tabulated over their own indices, then multiplied as
+  // matrices.
   Result<bool> try_contraction(const Node& node, Materialized& result) {
     const Term& left = node.operands[0]->operands[0];
     const Term& right = node.operands[0]->operands[1];
@@ -229,7 +242,8 @@ class Evaluator {
     std::vector<uint32_t> columns;
     std::vector<uint32_t> contracted;
     for (const BoundIndex& bound : node.bound) {
-      if (!std::ranges::binary_search(left_levels, bound.level) || !std::ranges::binary_search(right_levels, bound.level)) {
+      if (!std::ranges::binary_search(left_levels, bound.level) ||
+          !std::ranges::binary_search(right_levels, bound.level)) {
         return false;
       }
       contracted.push_back(bound.level);
@@ -267,7 +281,8 @@ class Evaluator {
   }
 
   // |a b| grows by gamma, and by the errors of its factors: (gamma |a| + da) |b| + |a| db.
-  void contraction_errors(Array& a, Array& b, int64_t batches, int64_t m, int64_t n, int64_t k, std::vector<double>& out) {
+  void contraction_errors(Array& a, Array& b, int64_t batches, int64_t m, int64_t n, int64_t k,
+                          std::vector<double>& out) {
     double growth = sum_growth(k) + options_.error_model.unit;
     bool has_right_errors = std::ranges::any_of(b.errors, [](double e) { return e != 0; });
     for (size_t i = 0; i < a.values.size(); ++i) {
@@ -359,11 +374,16 @@ class Evaluator {
       return lookup(found->second, length);
     }
     switch (node.op) {
-      case Op::Constant: return filled(node.value, length);
-      case Op::Size: return filled(static_cast<double>(extents_[node.dim.index]), length);
-      case Op::Index: return index_row(node.level, length);
-      case Op::Element: return element_row(node, length);
-      default: break;
+      case Op::Constant:
+        return filled(node.value, length);
+      case Op::Size:
+        return filled(static_cast<double>(extents_[node.dim.index]), length);
+      case Op::Index:
+        return index_row(node.level, length);
+      case Op::Element:
+        return element_row(node, length);
+      default:
+        break;
     }
     std::vector<Row> operands;
     operands.reserve(node.operands.size());
@@ -468,8 +488,8 @@ class Evaluator {
         double value = coordinates[axis].values[i];
         int64_t size = array->extents[axis];
         if (!(value >= 0 && value < static_cast<double>(size))) {
-          return fail(fmt::format("the reference reads `{}` at {} along axis {}, which has {} elements", tensor.name, value,
-                                  axis, size));
+          return fail(fmt::format("the reference reads `{}` at {} along axis {}, which has {} elements", tensor.name,
+                                  value, axis, size));
         }
         flat = flat * size + static_cast<int64_t>(value);
       }
@@ -489,17 +509,21 @@ class Evaluator {
     return {row.values[i], options_.with_errors ? row.errors[i] : 0.0};
   }
 
-  // One operation and the first-order error of doing it in the model's arithmetic on operands that are off by their errors.
+  // One operation and the first-order error of doing it in the model's arithmetic on operands that are off by their
+  // errors.
   [[nodiscard]] Point apply(const Node& node, Point a, Point b, Point c) const {
     double unit = node.kind == Kind::Integer ? 0 : options_.error_model.unit;
     double function = unit * options_.error_model.function_units;
     auto rounded = [&](double value, double error) { return Point{value, error + unit * std::abs(value)}; };
     switch (node.op) {
-      case Op::Add: return rounded(a.value + b.value, a.error + b.error);
-      case Op::Sub: return rounded(a.value - b.value, a.error + b.error);
+      case Op::Add:
+        return rounded(a.value + b.value, a.error + b.error);
+      case Op::Sub:
+        return rounded(a.value - b.value, a.error + b.error);
       case Op::Mul: {
         // An error bound of 0 stays 0 beside an infinite factor.
-        double error = (a.error == 0 ? 0 : a.error * std::abs(b.value)) + (b.error == 0 ? 0 : b.error * std::abs(a.value));
+        double error =
+            (a.error == 0 ? 0 : a.error * std::abs(b.value)) + (b.error == 0 ? 0 : b.error * std::abs(a.value));
         return rounded(a.value * b.value, error);
       }
       case Op::Div: {
@@ -507,10 +531,14 @@ class Evaluator {
         double error = (a.error + (b.error == 0 ? 0 : std::abs(value) * b.error)) / std::abs(b.value);
         return {value, (std::isfinite(error) ? error : 0) + 2 * unit * std::abs(value)};
       }
-      case Op::FloorDiv: return {std::floor(a.value / b.value), 0};
-      case Op::Mod: return {a.value - b.value * std::floor(a.value / b.value), 0};
-      case Op::Neg: return {-a.value, a.error};
-      case Op::Abs: return {std::abs(a.value), a.error};
+      case Op::FloorDiv:
+        return {std::floor(a.value / b.value), 0};
+      case Op::Mod:
+        return {a.value - b.value * std::floor(a.value / b.value), 0};
+      case Op::Neg:
+        return {-a.value, a.error};
+      case Op::Abs:
+        return {std::abs(a.value), a.error};
       case Op::Exp: {
         double value = std::exp(a.value);
         double relative = std::expm1(std::min(a.error, 1.0)) + function + 4 * unit * std::abs(a.value);
@@ -545,41 +573,64 @@ class Evaluator {
         double value = 1 / (1 + std::exp(-a.value));
         return {value, a.error * value * (1 - value) + function * value * (1 + std::abs(a.value) * (1 - value))};
       }
-      case Op::Relu: return {std::isnan(a.value) ? a.value : std::max(a.value, 0.0), a.error};
+      case Op::Relu:
+        // Surely negative arguments give 0 exactly.
+        return {std::isnan(a.value) ? a.value : std::max(a.value, 0.0), a.value + a.error < 0 ? 0 : a.error};
       case Op::Gelu: {
         double gate = 0.5 * (1 + std::erf(a.value * M_SQRT1_2));
         double density = std::exp(-a.value * a.value / 2) / std::sqrt(2 * M_PI);
         // 1 + erf cancels for negative arguments: the error is relative to 1, not to the result.
-        return {a.value * gate, a.error * std::abs(gate + a.value * density) + function * std::abs(a.value)};
+        // Beyond -8 every erf has reached -1, and what is left of the value may be lost.
+        double own = a.value + a.error < -8 ? std::abs(a.value * gate) : function * std::abs(a.value);
+        return {a.value * gate, a.error * std::abs(gate + a.value * density) + own};
       }
       case Op::GeluTanh: {
         double inner = std::sqrt(2 / M_PI) * (a.value + 0.044715 * a.value * a.value * a.value);
         double gate = 0.5 * (1 + std::tanh(inner));
-        return {a.value * gate, 1.2 * a.error + function * std::abs(a.value)};
+        bool is_zero = a.value + a.error < -10;
+        return {a.value * gate, is_zero ? std::abs(a.value * gate) : 1.2 * a.error + function * std::abs(a.value)};
       }
       case Op::Silu: {
         double gate = 1 / (1 + std::exp(-a.value));
         double value = std::isinf(a.value) && a.value < 0 ? 0 : a.value * gate;
         return {value, 1.1 * a.error + function * std::abs(value) * (1 + std::abs(a.value) * (1 - gate))};
       }
-      case Op::Maximum: return {pick(a.value, b.value, std::max(a.value, b.value)), std::max(a.error, b.error)};
-      case Op::Minimum: return {pick(a.value, b.value, std::min(a.value, b.value)), std::max(a.error, b.error)};
-      case Op::Where: return a.value != 0 ? b : c;
-      case Op::Less: return {a.value < b.value ? 1.0 : 0.0, 0};
-      case Op::LessEqual: return {a.value <= b.value ? 1.0 : 0.0, 0};
-      case Op::Equal: return {a.value == b.value ? 1.0 : 0.0, 0};
-      case Op::And: return {a.value != 0 && b.value != 0 ? 1.0 : 0.0, 0};
-      case Op::Or: return {a.value != 0 || b.value != 0 ? 1.0 : 0.0, 0};
-      case Op::Not: return {a.value == 0 ? 1.0 : 0.0, 0};
+      case Op::Maximum:
+        return {pick(a.value, b.value, std::max(a.value, b.value)), extremum_error(a, b, a.value > b.value)};
+      case Op::Minimum:
+        return {pick(a.value, b.value, std::min(a.value, b.value)), extremum_error(a, b, a.value < b.value)};
+      case Op::Where:
+        return a.value != 0 ? b : c;
+      case Op::Less:
+        return {a.value < b.value ? 1.0 : 0.0, 0};
+      case Op::LessEqual:
+        return {a.value <= b.value ? 1.0 : 0.0, 0};
+      case Op::Equal:
+        return {a.value == b.value ? 1.0 : 0.0, 0};
+      case Op::And:
+        return {a.value != 0 && b.value != 0 ? 1.0 : 0.0, 0};
+      case Op::Or:
+        return {a.value != 0 || b.value != 0 ? 1.0 : 0.0, 0};
+      case Op::Not:
+        return {a.value == 0 ? 1.0 : 0.0, 0};
       case Op::Round: {
         double value = round_value(a.value, node.type);
         // A value near a tie may go the other way: one whole step.
         return {value, a.error == 0 ? 0 : a.error + relative_step(node.type) * std::abs(value)};
       }
-      default: break;
+      default:
+        break;
     }
     TW_CHECK_MSG(false, "an operation that is no element-wise one");
     return {};
+  }
+
+  // The error of the operand that wins; of both when either may.
+  static double extremum_error(Point a, Point b, bool is_first) {
+    if (std::abs(a.value - b.value) > a.error + b.error) {
+      return is_first ? a.error : b.error;
+    }
+    return std::max(a.error, b.error);
   }
 
   // The language's `maximum` ignores NaN.

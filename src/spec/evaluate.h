@@ -22,8 +22,8 @@ struct Array {
 };
 
 // Arithmetic that the error bound grants to a kernel. A sum of n terms x_i may be off by
-// unit * (linear * n + root * sqrt(n)) * sum|x_i|: rounding errors grow like sqrt(n), the truncation inside matrix instructions
-// is biased and grows like n with a small factor.
+// unit * (linear * n + root * sqrt(n)) * sum|x_i|: rounding errors grow like sqrt(n), the truncation inside matrix
+// instructions is biased and grows like n with a small factor.
 struct ErrorModel {
   double unit = 0x1p-24;
   double root = 4;
@@ -39,9 +39,9 @@ struct EvaluateOptions {
   int64_t max_elements = int64_t{1} << 28;
 };
 
-// Evaluates all equations in f64. `extents[dim]` gives every size; `inputs[tensor]` holds the operands that the equations read
-// (nullptr for the rest). The result holds one array a tensor of the computation: outputs and lets filled, others empty.
-// Outputs are not rounded to their element type.
+// Evaluates all equations in f64. `extents[dim]` gives every size; `inputs[tensor]` holds the operands that the
+// equations read (nullptr for the rest). The result holds one array a tensor of the computation: outputs and lets
+// filled, others empty. Outputs are not rounded to their element type.
 Result<std::vector<Array>> evaluate(const Computation& computation, std::span<const int64_t> extents,
                                     std::span<const Array* const> inputs, const EvaluateOptions& options = {});
 

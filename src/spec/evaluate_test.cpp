@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/evaluate.h"
 
-#include <gtest/gtest.h>
-
 #include <chrono>
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 
 #include "base/float16.h"
@@ -98,8 +97,9 @@ TEST(SpecEvaluate, contraction_path_and_plain_path_agree) {
 }
 
 TEST(SpecEvaluate, softmax_rows_sum_to_one) {
-  Fixture f("let mx[m] = max(k, A[m, k])\nlet e[m, k] = exp(A[m, k] - mx[m])\n"
-            "D[m, n] = e[m, n % K] / sum(k, e[m, k])");
+  Fixture f(
+      "let mx[m] = max(k, A[m, k])\nlet e[m, k] = exp(A[m, k] - mx[m])\n"
+      "D[m, n] = e[m, n % K] / sum(k, e[m, k])");
   Array d = f.output();
   for (int64_t m = 0; m < 5; ++m) {
     double sum = 0;
@@ -147,8 +147,8 @@ TEST(SpecEvaluate, declared_rounding_is_applied_where_it_stands) {
   EXPECT_EQ(f.output().values[0], round_to_bf16(f.arrays[2].values[0]) + 1);
 }
 
-// A kernel in f32 with f32 accumulation must stay inside the bound, whatever the order of additions; one that accumulates in bf16
-// must not.
+// A kernel in f32 with f32 accumulation must stay inside the bound, whatever the order of additions; one that
+// accumulates in bf16 must not.
 TEST(SpecEvaluate, error_bound_holds_f32_arithmetic_and_excludes_bf16_accumulation) {
   Fixture f("D[m, n] = gelu(sum(k, A[m, k] * B[n, k]) + bias[n])", {24, 20, 300});
   EvaluateOptions options;
@@ -179,8 +179,9 @@ TEST(SpecEvaluate, error_bound_holds_f32_arithmetic_and_excludes_bf16_accumulati
 }
 
 TEST(SpecEvaluate, expanding_lets_keeps_the_values) {
-  Fixture f("let mu[m] = sum(k, A[m, k]) / K\nlet v[m] = sum(k, (A[m, k] - mu[m]) * (A[m, k] - mu[m])) / K\n"
-            "D[m, n] = (bias[n] - mu[m]) * rsqrt(v[m] + 1e-5)");
+  Fixture f(
+      "let mu[m] = sum(k, A[m, k]) / K\nlet v[m] = sum(k, (A[m, k] - mu[m]) * (A[m, k] - mu[m])) / K\n"
+      "D[m, n] = (bias[n] - mu[m]) * rsqrt(v[m] + 1e-5)");
   Array before = f.output();
   Equation& equation = f.computation.equations[2];
   auto flat = expanded(f.computation, equation.term);

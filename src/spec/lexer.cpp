@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/lexer.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
+#include <fmt/format.h>
 #include <limits>
 
 namespace tw::spec {
 namespace {
 
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 size_t number_end(std::string_view text, size_t begin) {
   size_t i = begin;
@@ -39,7 +42,8 @@ size_t number_end(std::string_view text, size_t begin) {
 }
 
 Token number(std::string_view text, size_t begin, size_t end) {
-  Token token{TokenKind::Number, static_cast<uint32_t>(begin), static_cast<uint32_t>(end), text.substr(begin, end - begin)};
+  Token token{TokenKind::Number, static_cast<uint32_t>(begin), static_cast<uint32_t>(end),
+              text.substr(begin, end - begin)};
   token.is_integer = token.text.find_first_not_of("0123456789") == std::string_view::npos;
   auto parsed = std::from_chars(token.text.data(), token.text.data() + token.text.size(), token.value);
   if (parsed.ec == std::errc::result_out_of_range || (token.is_integer && token.value > 0x1p53)) {

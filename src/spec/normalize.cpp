@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/normalize.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 #include <map>
 #include <numbers>
 #include <unordered_map>
@@ -62,30 +61,42 @@ uint32_t depth_of(const Term& term) {
   return free.empty() ? 0 : free.back() + 1;
 }
 
-int sign(double a, double b) { return a < b ? -1 : a > b ? 1 : 0; }
+int sign(double a, double b) {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
 
-// A total order on terms. Constants count last, so that a small difference between two of them never changes an order that the
-// rest of the terms decides.
+// A total order on terms. Constants count last, so that a small difference between two of them never changes an order
+// that the rest of the terms decides.
 int compare(const Term& a, const Term& b, bool with_constants) {
   if (a == b) {
     return 0;
   }
   auto three_way = [](auto x, auto y) { return x < y ? -1 : y < x ? 1 : 0; };
-  if (int c = three_way(a->op, b->op); c != 0) return c;
-  if (int c = three_way(a->dim.index, b->dim.index); c != 0) return c;
-  if (int c = three_way(a->tensor.index, b->tensor.index); c != 0) return c;
-  if (int c = three_way(a->level, b->level); c != 0) return c;
+  if (int c = three_way(a->op, b->op); c != 0)
+    return c;
+  if (int c = three_way(a->dim.index, b->dim.index); c != 0)
+    return c;
+  if (int c = three_way(a->tensor.index, b->tensor.index); c != 0)
+    return c;
+  if (int c = three_way(a->level, b->level); c != 0)
+    return c;
   if (a->op == Op::Round) {
-    if (int c = three_way(a->type, b->type); c != 0) return c;
+    if (int c = three_way(a->type, b->type); c != 0)
+      return c;
   }
-  if (int c = three_way(a->operands.size(), b->operands.size()); c != 0) return c;
-  if (int c = three_way(a->bound.size(), b->bound.size()); c != 0) return c;
+  if (int c = three_way(a->operands.size(), b->operands.size()); c != 0)
+    return c;
+  if (int c = three_way(a->bound.size(), b->bound.size()); c != 0)
+    return c;
   for (size_t i = 0; i < a->bound.size(); ++i) {
-    if (int c = three_way(a->bound[i].level, b->bound[i].level); c != 0) return c;
-    if (int c = three_way(a->bound[i].dim.index, b->bound[i].dim.index); c != 0) return c;
+    if (int c = three_way(a->bound[i].level, b->bound[i].level); c != 0)
+      return c;
+    if (int c = three_way(a->bound[i].dim.index, b->bound[i].dim.index); c != 0)
+      return c;
   }
   for (size_t i = 0; i < a->operands.size(); ++i) {
-    if (int c = compare(a->operands[i], b->operands[i], with_constants); c != 0) return c;
+    if (int c = compare(a->operands[i], b->operands[i], with_constants); c != 0)
+      return c;
   }
   return with_constants && a->op == Op::Constant ? sign(a->value, b->value) : 0;
 }
@@ -138,7 +149,8 @@ class Normalizer {
   [[nodiscard]] bool is_too_large() const { return is_too_large_; }
 
  private:
-  // Every node is kept alive and knows the size of its tree, so that a term whose tree is huge is found before it is walked.
+  // Every node is kept alive and knows the size of its tree, so that a term whose tree is huge is found before it is
+  // walked.
   Term node(Op op, std::vector<Term> operands, const Node* like = nullptr) {
     Node result;
     if (like != nullptr) {
@@ -273,19 +285,31 @@ class Normalizer {
     const Node& n = *term;
     auto argument = [&](size_t i) { return sum_of(n.operands[i], depth); };
     switch (n.op) {
-      case Op::Constant: return number(n.value);
+      case Op::Constant:
+        return number(n.value);
       case Op::Size:
-      case Op::Index: return atom(node(n.op, {}, &n));
-      case Op::Add: return added(argument(0), argument(1));
-      case Op::Sub: return added(argument(0), scaled(argument(1), -1));
-      case Op::Neg: return scaled(argument(0), -1);
-      case Op::Mul: return multiplied(argument(0), argument(1));
-      case Op::Div: return multiplied(argument(0), inverted(argument(1)));
-      case Op::Exp: return exponential(scaled(argument(0), std::numbers::log2e));
-      case Op::Exp2: return exponential(argument(0));
-      case Op::Sigmoid: return sigmoid(argument(0));
-      case Op::Rsqrt: return inverted(atom(node(Op::Sqrt, {to_term(argument(0))})));
-      case Op::Relu: return commutative(Op::Maximum, {argument(0), number(0)});
+      case Op::Index:
+        return atom(node(n.op, {}, &n));
+      case Op::Add:
+        return added(argument(0), argument(1));
+      case Op::Sub:
+        return added(argument(0), scaled(argument(1), -1));
+      case Op::Neg:
+        return scaled(argument(0), -1);
+      case Op::Mul:
+        return multiplied(argument(0), argument(1));
+      case Op::Div:
+        return multiplied(argument(0), inverted(argument(1)));
+      case Op::Exp:
+        return exponential(scaled(argument(0), std::numbers::log2e));
+      case Op::Exp2:
+        return exponential(argument(0));
+      case Op::Sigmoid:
+        return sigmoid(argument(0));
+      case Op::Rsqrt:
+        return inverted(atom(node(Op::Sqrt, {to_term(argument(0))})));
+      case Op::Relu:
+        return commutative(Op::Maximum, {argument(0), number(0)});
       case Op::Silu: {
         Sum x = argument(0);
         return multiplied(x, sigmoid(x));
@@ -302,15 +326,18 @@ class Normalizer {
       case Op::Maximum:
       case Op::Minimum:
       case Op::And:
-      case Op::Or: return commutative(n.op, {argument(0), argument(1)});
+      case Op::Or:
+        return commutative(n.op, {argument(0), argument(1)});
       case Op::Equal: {
         Term a = to_term(argument(0));
         Term b = to_term(argument(1));
         return atom(precedes(b, a) ? node(n.op, {b, a}) : node(n.op, {a, b}));
       }
-      case Op::Sum: return summation(n, depth);
+      case Op::Sum:
+        return summation(n, depth);
       case Op::Max:
-      case Op::Min: return extremum(n, depth);
+      case Op::Min:
+        return extremum(n, depth);
       default: {
         std::vector<Term> operands;
         for (size_t i = 0; i < n.operands.size(); ++i) {
@@ -380,9 +407,8 @@ class Normalizer {
         (depends ? inside : outside.factors).push_back(depends ? factor : renumbered(factor, {}, depth));
       }
       for (const BoundIndex& bound : n.bound) {
-        bool is_used = std::ranges::any_of(inside, [&](const Term& factor) {
-          return std::ranges::binary_search(free_levels(factor), bound.level);
-        });
+        bool is_used = std::ranges::any_of(
+            inside, [&](const Term& factor) { return std::ranges::binary_search(free_levels(factor), bound.level); });
         if (is_used) {
           used.push_back(bound);
         } else {
@@ -414,8 +440,8 @@ class Normalizer {
     return atom(reduction(n.op, std::move(used), body, depth));
   }
 
-  // A reduction over `bound`, merged with one of the same kind directly inside; its indices in the order that gives the least
-  // body.
+  // A reduction over `bound`, merged with one of the same kind directly inside; its indices in the order that gives the
+  // least body.
   Term reduction(Op op, std::vector<BoundIndex> bound, Term body, uint32_t depth) {
     if (body->op == op) {
       bound.insert(bound.end(), body->bound.begin(), body->bound.end());
@@ -516,8 +542,11 @@ class Normalizer {
       case Op::Minimum:
       case Op::And:
       case Op::Or:
-      case Op::Equal: std::ranges::stable_sort(operands, precedes); break;
-      default: break;
+      case Op::Equal:
+        std::ranges::stable_sort(operands, precedes);
+        break;
+      default:
+        break;
     }
     return node(term->op, std::move(operands), term.get());
   }

@@ -15,8 +15,10 @@ Computation read(std::string_view text) {
   DimId m(0);
   DimId n(1);
   DimId k(2);
-  c.tensors = {{"A", ElementType::Bf16, {m, k}, Direction::In}, {"B", ElementType::Bf16, {n, k}, Direction::In},
-               {"x", ElementType::F32, {n}, Direction::In},     {"y", ElementType::F32, {m}, Direction::In},
+  c.tensors = {{"A", ElementType::Bf16, {m, k}, Direction::In},
+               {"B", ElementType::Bf16, {n, k}, Direction::In},
+               {"x", ElementType::F32, {n}, Direction::In},
+               {"y", ElementType::F32, {m}, Direction::In},
                {"D", ElementType::Bf16, {m, n}, Direction::Out}};
   diag::Sink sink;
   auto parsed = parse(text, {}, c, sink);
@@ -120,7 +122,8 @@ TEST(SpecNormalize, the_normal_form_has_the_same_value) {
 TEST(SpecNormalize, exponential_growth_is_an_error) {
   std::string text = "let a0[m] = y[m] * y[m]\n";
   for (int i = 1; i < 40; ++i) {
-    text += "let a" + std::to_string(i) + "[m] = tanh(a" + std::to_string(i - 1) + "[m]) + exp(a" + std::to_string(i - 1) + "[m])\n";
+    text += "let a" + std::to_string(i) + "[m] = tanh(a" + std::to_string(i - 1) + "[m]) + exp(a" +
+            std::to_string(i - 1) + "[m])\n";
   }
   Computation c = read(text + "D[m, n] = a39[m]");
   EXPECT_FALSE(expanded(c, c.equations.back().term).has_value());

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "spec/parse.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <limits>
 #include <set>
 
@@ -24,11 +23,11 @@ struct Function {
   size_t arity;
 };
 constexpr std::array kFunctions{
-    Function{"exp", Op::Exp, 1},         Function{"exp2", Op::Exp2, 1},         Function{"log", Op::Log, 1},
-    Function{"sqrt", Op::Sqrt, 1},       Function{"rsqrt", Op::Rsqrt, 1},       Function{"tanh", Op::Tanh, 1},
-    Function{"erf", Op::Erf, 1},         Function{"sigmoid", Op::Sigmoid, 1},   Function{"abs", Op::Abs, 1},
-    Function{"relu", Op::Relu, 1},       Function{"gelu", Op::Gelu, 1},         Function{"gelu_tanh", Op::GeluTanh, 1},
-    Function{"silu", Op::Silu, 1},       Function{"maximum", Op::Maximum, 2},   Function{"minimum", Op::Minimum, 2},
+    Function{"exp", Op::Exp, 1},     Function{"exp2", Op::Exp2, 1},       Function{"log", Op::Log, 1},
+    Function{"sqrt", Op::Sqrt, 1},   Function{"rsqrt", Op::Rsqrt, 1},     Function{"tanh", Op::Tanh, 1},
+    Function{"erf", Op::Erf, 1},     Function{"sigmoid", Op::Sigmoid, 1}, Function{"abs", Op::Abs, 1},
+    Function{"relu", Op::Relu, 1},   Function{"gelu", Op::Gelu, 1},       Function{"gelu_tanh", Op::GeluTanh, 1},
+    Function{"silu", Op::Silu, 1},   Function{"maximum", Op::Maximum, 2}, Function{"minimum", Op::Minimum, 2},
     Function{"where", Op::Where, 3},
 };
 constexpr std::array kReductions{Function{"sum", Op::Sum, 0}, Function{"max", Op::Max, 0}, Function{"min", Op::Min, 0}};
@@ -85,7 +84,9 @@ class Parser {
     Token first_use;
   };
 
-  [[nodiscard]] const Token& peek(size_t ahead = 0) const { return tokens_[std::min(next_ + ahead, tokens_.size() - 1)]; }
+  [[nodiscard]] const Token& peek(size_t ahead = 0) const {
+    return tokens_[std::min(next_ + ahead, tokens_.size() - 1)];
+  }
   Token advance() {
     Token token = peek();
     if (next_ + 1 < tokens_.size()) {
@@ -274,7 +275,8 @@ class Parser {
   bool declare(const Token& name) {
     if (is_reserved(name.text) || computation_.find_dim(name.text).has_value() ||
         computation_.find_tensor(name.text).has_value()) {
-      error(diag::codes::SpecOutput{}, name, name.text, "already names something else; choose another name for the index");
+      error(diag::codes::SpecOutput{}, name, name.text,
+            "already names something else; choose another name for the index");
       return false;
     }
     if (auto other = std::ranges::find(scope_, name.text, &Scoped::name); other != scope_.end()) {
@@ -455,8 +457,9 @@ class Parser {
       return nullptr;
     }
     if (operand->op == Op::Constant) {
-      return place(operand->kind == Kind::Integer ? integer(-static_cast<int64_t>(operand->value)) : constant(-operand->value),
-                   begin);
+      return place(
+          operand->kind == Kind::Integer ? integer(-static_cast<int64_t>(operand->value)) : constant(-operand->value),
+          begin);
     }
     return place(unary(Op::Neg, operand), begin);
   }
@@ -530,7 +533,8 @@ class Parser {
   Term reduction_call(const Function& reduction) {
     expect("(");
     size_t outer = scope_.size();
-    while (peek().kind == TokenKind::Name && (is_symbol(",", 1) || (peek(1).kind == TokenKind::Name && peek(1).text == "in"))) {
+    while (peek().kind == TokenKind::Name &&
+           (is_symbol(",", 1) || (peek(1).kind == TokenKind::Name && peek(1).text == "in"))) {
       Token name = advance();
       if (!declare(name)) {
         return nullptr;
@@ -550,8 +554,8 @@ class Parser {
       }
     }
     if (scope_.size() == outer) {
-      error(diag::codes::SpecSyntax{}, peek(), fmt::format("the index of `{0}`, as in `{0}(k, A[m, k])`", reduction.name),
-            describe(peek()));
+      error(diag::codes::SpecSyntax{}, peek(),
+            fmt::format("the index of `{0}`, as in `{0}(k, A[m, k])`", reduction.name), describe(peek()));
       return nullptr;
     }
     Term body = expression();
@@ -675,7 +679,8 @@ class Parser {
   void check_outputs() {
     for (size_t i = 0; i < declared_tensors_; ++i) {
       const Tensor& tensor = computation_.tensors[i];
-      if (tensor.direction != Direction::In && computation_.equation_of(TensorId(static_cast<uint32_t>(i))) == nullptr) {
+      if (tensor.direction != Direction::In &&
+          computation_.equation_of(TensorId(static_cast<uint32_t>(i))) == nullptr) {
         error_at(diag::codes::SpecOutput{}, place_.whole, std::nullopt, "", tensor.name,
                  "is an output, but no equation defines it");
       }

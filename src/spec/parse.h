@@ -19,7 +19,8 @@ struct TextPlace {
 //
 //   text      = { ["let"] NAME ["[" NAME {"," NAME} "]"] "=" expr (newline | ";") }
 //   expr      = comparisons, + -, * /, unary -, postfix .to(TYPE), as in Python; `and`, `or`, `not`
-//   primary   = NUMBER | SIZE | INDEX | TENSOR "[" expr {"," expr} "]" | FUNCTION "(" expr {"," expr} ")" | "(" expr ")"
+//   primary   = NUMBER | SIZE | INDEX | TENSOR "[" expr {"," expr} "]" | FUNCTION "(" expr {"," expr} ")" | "(" expr
+//   ")"
 //             | ("sum" | "max" | "min") "(" NAME ["in" SIZE] {"," NAME ["in" SIZE]} "," expr ")"
 //
 // Newlines inside brackets do not count, and `#` starts a comment. Several errors are reported a call.

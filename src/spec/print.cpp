@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "spec/term.h"
 
@@ -16,21 +15,30 @@ enum Precedence : int { kOr = 1, kAnd, kNot, kCompare, kSum, kProduct, kUnary, k
 
 int precedence(const Node& node) {
   switch (node.op) {
-    case Op::Or: return kOr;
-    case Op::And: return kAnd;
-    case Op::Not: return kNot;
+    case Op::Or:
+      return kOr;
+    case Op::And:
+      return kAnd;
+    case Op::Not:
+      return kNot;
     case Op::Less:
     case Op::LessEqual:
-    case Op::Equal: return kCompare;
+    case Op::Equal:
+      return kCompare;
     case Op::Add:
-    case Op::Sub: return kSum;
+    case Op::Sub:
+      return kSum;
     case Op::Mul:
     case Op::Div:
     case Op::FloorDiv:
-    case Op::Mod: return kProduct;
-    case Op::Neg: return kUnary;
-    case Op::Constant: return std::signbit(node.value) ? kUnary : kPostfix;
-    default: return kPostfix;
+    case Op::Mod:
+      return kProduct;
+    case Op::Neg:
+      return kUnary;
+    case Op::Constant:
+      return std::signbit(node.value) ? kUnary : kPostfix;
+    default:
+      return kPostfix;
   }
 }
 
@@ -62,16 +70,24 @@ class Printer {
  private:
   std::string bare(const Node& node) {
     switch (node.op) {
-      case Op::Constant: return number(node);
-      case Op::Size: return computation_.dim(node.dim).name;
-      case Op::Index: return node.level < names_.size() ? names_[node.level] : fmt::format("i{}", node.level);
-      case Op::Element: return element_text(node);
-      case Op::Neg: return "-" + text(node.operands[0], kUnary);
-      case Op::Not: return "not " + text(node.operands[0], kNot);
-      case Op::Round: return fmt::format("{}.to({})", text(node.operands[0], kPostfix), tw::name_of(node.type));
+      case Op::Constant:
+        return number(node);
+      case Op::Size:
+        return computation_.dim(node.dim).name;
+      case Op::Index:
+        return node.level < names_.size() ? names_[node.level] : fmt::format("i{}", node.level);
+      case Op::Element:
+        return element_text(node);
+      case Op::Neg:
+        return "-" + text(node.operands[0], kUnary);
+      case Op::Not:
+        return "not " + text(node.operands[0], kNot);
+      case Op::Round:
+        return fmt::format("{}.to({})", text(node.operands[0], kPostfix), tw::name_of(node.type));
       case Op::Sum:
       case Op::Max:
-      case Op::Min: return reduction(node);
+      case Op::Min:
+        return reduction(node);
       case Op::Less:
       case Op::LessEqual:
       case Op::Equal:
@@ -83,8 +99,10 @@ class Printer {
       case Op::FloorDiv:
       case Op::Mod:
       case Op::And:
-      case Op::Or: return left_associative(node);
-      default: return call(node);
+      case Op::Or:
+        return left_associative(node);
+      default:
+        return call(node);
     }
   }
 

@@ -9,7 +9,9 @@
 namespace tw::spec {
 namespace {
 
-Kind numeric_join(Kind a, Kind b) { return a == Kind::Integer && b == Kind::Integer ? Kind::Integer : Kind::Real; }
+Kind numeric_join(Kind a, Kind b) {
+  return a == Kind::Integer && b == Kind::Integer ? Kind::Integer : Kind::Real;
+}
 
 Kind result_kind(Op op, const std::vector<Term>& operands) {
   switch (op) {
@@ -43,7 +45,9 @@ Kind result_kind(Op op, const std::vector<Term>& operands) {
   }
 }
 
-Term make(Node node) { return std::make_shared<const Node>(std::move(node)); }
+Term make(Node node) {
+  return std::make_shared<const Node>(std::move(node));
+}
 
 using LevelSets = std::unordered_map<const Node*, std::vector<uint32_t>>;
 
@@ -214,15 +218,21 @@ const Equation* Computation::equation_of(TensorId id) const {
   return nullptr;
 }
 
-Term constant(double value) { return make({.op = Op::Constant, .kind = Kind::Real, .value = value}); }
+Term constant(double value) {
+  return make({.op = Op::Constant, .kind = Kind::Real, .value = value});
+}
 
 Term integer(int64_t value) {
   return make({.op = Op::Constant, .kind = Kind::Integer, .value = static_cast<double>(value)});
 }
 
-Term size(DimId dim) { return make({.op = Op::Size, .kind = Kind::Integer, .dim = dim}); }
+Term size(DimId dim) {
+  return make({.op = Op::Size, .kind = Kind::Integer, .dim = dim});
+}
 
-Term index(uint32_t level) { return make({.op = Op::Index, .kind = Kind::Integer, .level = level}); }
+Term index(uint32_t level) {
+  return make({.op = Op::Index, .kind = Kind::Integer, .level = level});
+}
 
 Term element(TensorId tensor, std::vector<Term> coordinates, Kind kind) {
   return make({.op = Op::Element, .kind = kind, .tensor = tensor, .operands = std::move(coordinates)});
@@ -246,7 +256,9 @@ Term where(Term condition, Term a, Term b) {
   return make({.op = Op::Where, .kind = kind, .operands = std::move(operands)});
 }
 
-Term round_to(Term a, ElementType type) { return make({.op = Op::Round, .type = type, .operands = {std::move(a)}}); }
+Term round_to(Term a, ElementType type) {
+  return make({.op = Op::Round, .type = type, .operands = {std::move(a)}});
+}
 
 Term reduce(Op op, std::vector<BoundIndex> bound, Term body) {
   TW_CHECK(is_reduction(op));
@@ -262,43 +274,79 @@ Term with_operands(const Node& node, std::vector<Term> operands) {
 
 std::string_view name_of(Op op) {
   switch (op) {
-    case Op::Constant: return "constant";
-    case Op::Size: return "size";
-    case Op::Index: return "index";
-    case Op::Element: return "element";
-    case Op::Add: return "+";
+    case Op::Constant:
+      return "constant";
+    case Op::Size:
+      return "size";
+    case Op::Index:
+      return "index";
+    case Op::Element:
+      return "element";
+    case Op::Add:
+      return "+";
     case Op::Sub:
-    case Op::Neg: return "-";
-    case Op::Mul: return "*";
-    case Op::Div: return "/";
-    case Op::FloorDiv: return "//";
-    case Op::Mod: return "%";
-    case Op::Exp: return "exp";
-    case Op::Exp2: return "exp2";
-    case Op::Log: return "log";
-    case Op::Sqrt: return "sqrt";
-    case Op::Rsqrt: return "rsqrt";
-    case Op::Tanh: return "tanh";
-    case Op::Erf: return "erf";
-    case Op::Sigmoid: return "sigmoid";
-    case Op::Abs: return "abs";
-    case Op::Relu: return "relu";
-    case Op::Gelu: return "gelu";
-    case Op::GeluTanh: return "gelu_tanh";
-    case Op::Silu: return "silu";
-    case Op::Maximum: return "maximum";
-    case Op::Minimum: return "minimum";
-    case Op::Where: return "where";
-    case Op::Less: return "<";
-    case Op::LessEqual: return "<=";
-    case Op::Equal: return "==";
-    case Op::And: return "and";
-    case Op::Or: return "or";
-    case Op::Not: return "not";
-    case Op::Round: return "to";
-    case Op::Sum: return "sum";
-    case Op::Max: return "max";
-    case Op::Min: return "min";
+    case Op::Neg:
+      return "-";
+    case Op::Mul:
+      return "*";
+    case Op::Div:
+      return "/";
+    case Op::FloorDiv:
+      return "//";
+    case Op::Mod:
+      return "%";
+    case Op::Exp:
+      return "exp";
+    case Op::Exp2:
+      return "exp2";
+    case Op::Log:
+      return "log";
+    case Op::Sqrt:
+      return "sqrt";
+    case Op::Rsqrt:
+      return "rsqrt";
+    case Op::Tanh:
+      return "tanh";
+    case Op::Erf:
+      return "erf";
+    case Op::Sigmoid:
+      return "sigmoid";
+    case Op::Abs:
+      return "abs";
+    case Op::Relu:
+      return "relu";
+    case Op::Gelu:
+      return "gelu";
+    case Op::GeluTanh:
+      return "gelu_tanh";
+    case Op::Silu:
+      return "silu";
+    case Op::Maximum:
+      return "maximum";
+    case Op::Minimum:
+      return "minimum";
+    case Op::Where:
+      return "where";
+    case Op::Less:
+      return "<";
+    case Op::LessEqual:
+      return "<=";
+    case Op::Equal:
+      return "==";
+    case Op::And:
+      return "and";
+    case Op::Or:
+      return "or";
+    case Op::Not:
+      return "not";
+    case Op::Round:
+      return "to";
+    case Op::Sum:
+      return "sum";
+    case Op::Max:
+      return "max";
+    case Op::Min:
+      return "min";
   }
   return "?";
 }
@@ -326,7 +374,7 @@ std::vector<uint32_t> free_levels(const Term& term) {
 }
 
 std::string_view name_of(WorkloadClass workload) {
-  constexpr std::string_view kNames[] = {"contraction", "attention",   "normalization",
+  constexpr std::string_view kNames[] = {"contraction", "attention",    "normalization",
                                          "reduction",   "element-wise", "data movement"};
   return kNames[static_cast<int>(workload)];
 }

@@ -16,9 +16,9 @@
 //
 //   D[m, n] = gelu(sum(k, A[m, k] * B[n, k]) + bias[n])
 //
-// says that for every m in [0, M) and n in [0, N), element (m, n) of D is that real number, rounded once to D's element type.
-// Arithmetic is on real numbers; the only rounding is where `.to(type)` stands and at the stores into outputs. Reductions run
-// over the whole range of their index, in no particular order.
+// says that for every m in [0, M) and n in [0, N), element (m, n) of D is that real number, rounded once to D's element
+// type. Arithmetic is on real numbers; the only rounding is where `.to(type)` stands and at the stores into outputs.
+// Reductions run over the whole range of their index, in no particular order.
 //
 // Not represented: control flow, loops that carry state, and writes to computed places (scatter).
 namespace tw::spec {
@@ -28,30 +28,61 @@ using TensorId = Id<struct TensorTag>;
 
 enum class Op : uint8_t {
   // Leaves: a number, a size as a number, the value of an index, an element of a tensor (operands: its coordinates).
-  Constant, Size, Index, Element,
+  Constant,
+  Size,
+  Index,
+  Element,
   // FloorDiv and Mod are for integers (`//` and `%`, rounding down).
-  Add, Sub, Mul, Div, FloorDiv, Mod, Neg,
-  Exp, Exp2, Log, Sqrt, Rsqrt, Tanh, Erf, Sigmoid, Abs,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  FloorDiv,
+  Mod,
+  Neg,
+  Exp,
+  Exp2,
+  Log,
+  Sqrt,
+  Rsqrt,
+  Tanh,
+  Erf,
+  Sigmoid,
+  Abs,
   // Named for reading; `normalized` replaces them by their definitions.
-  Relu, Gelu, GeluTanh, Silu,
-  Maximum, Minimum,
+  Relu,
+  Gelu,
+  GeluTanh,
+  Silu,
+  Maximum,
+  Minimum,
   // where(condition, a, b)
-  Where, Less, LessEqual, Equal, And, Or, Not,
+  Where,
+  Less,
+  LessEqual,
+  Equal,
+  And,
+  Or,
+  Not,
   // x.to(type): a declared rounding point.
   Round,
-  Sum, Max, Min,
+  Sum,
+  Max,
+  Min,
 };
 
 enum class Kind : uint8_t { Real, Integer, Boolean };
 
-constexpr bool is_reduction(Op op) { return op == Op::Sum || op == Op::Max || op == Op::Min; }
+constexpr bool is_reduction(Op op) {
+  return op == Op::Sum || op == Op::Max || op == Op::Min;
+}
 
 struct Node;
 // Immutable and shared: equal subterms may be one node.
 using Term = std::shared_ptr<const Node>;
 
-// An index is its binding depth: an equation of rank r binds 0 .. r-1, a reduction binds the next free ones. So two terms that
-// differ only in the names of their indices are equal node by node.
+// An index is its binding depth: an equation of rank r binds 0 .. r-1, a reduction binds the next free ones. So two
+// terms that differ only in the names of their indices are equal node by node.
 struct BoundIndex {
   uint32_t level = 0;
   DimId dim;

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "task/task.h"
+
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "os/files.h"
+#include "task/compare.h"
+#include "task/inputs.h"
+
+namespace tw::task {
+namespace {
+
+constexpr const char* kGood = R"(schema = "tw.task/1"
+name = "scaled_copy"
+
+[sizes]
+N = { min = 1, max = 4096 }
+M = { min = 2, multiple_of = 2 }
+C = 3
+
+[[tensor]]
+name = "X"
+type = "bf16"
+dims = ["M", "N"]
+strides = ["2*N", 1]
+
+[[tensor]]
+name = "Y"
+type = "f32"
+dims = ["M", "N"]
+direction = "out"
+
+[reference]
+text = '''
+Y[m, n] = X[m, n] * C
+'''
+
+[shapes]
+headline = { M = 4096, N = 4096 }
+test = [ { M = 2, N = 1 }, { M = 4, N = 33 } ]
+)";
+
+struct Outcome {
+  diag::SourceManager sources;
+  diag::Sink sink;
+  std::optional<Task> task;
+  std::vector<uint16_t> codes;
+
+  explicit Outcome(std::string text) {
+    auto parsed = parse("t.toml", std::move(text), sources, sink);
+    if (parsed) {
+      task = *parsed;
+    }
+    for (const diag::Diagnostic& diagnostic : sink.diagnostics()) {
+      codes.push_back(diagnostic.code->number);
+    }
+    EXPECT_EQ(task.has_value(), codes.empty());
+  }
+  [[nodiscard]] std::string_view place(size_t i = 0) const { return sources.text(sink.diagnostics()[i].primary); }
+};
+
+TEST(TaskFile, reads_what_it_says) {
+  Outcome outcome(kGood);
+  ASSERT_TRUE(outcome.task.has_value()) << outcome.sink.diagnostics()[0].message();
+  const Task& task = *outcome.task;
+  EXPECT_EQ(task.computation.dims[0].name, "N");
+  EXPECT_EQ(task.computation.dims[2].fixed, 3);
+  EXPECT_EQ(task.domain.ranges[1], (spec::SizeRange{2, INT32_MAX, 2}));
+  EXPECT_EQ(task.operand_count, 2U);
+  EXPECT_EQ(task.headline_shape, (Shape{4096, 4096, 3}));
+  EXPECT_EQ(task.strides_elems(0, {33, 4, 3}), (std::vector<int64_t>{66, 1}));
+  EXPECT_EQ(task.span_elems(0, {33, 4, 3}), 3 * 66 + 33);
+  EXPECT_EQ(task.strides_elems(1, {33, 4, 3}), (std::vector<int64_t>{33, 1}));
+  EXPECT_EQ(task.least_bytes({33, 4, 3}), 33.0 * 4 * (2 + 4));
+  EXPECT_EQ(task.workload(), spec::WorkloadClass::ElementWise);
+  EXPECT_EQ(print_shape(task, {33, 4, 3}), "N=33 M=4 C=3");
+}
+
+TEST(TaskFile, each_mistake_has_its_code_and_place) {
+  struct Case {
+    const char* from;
+    const char* to;
+    uint16_t code;
+    const char* place;
+  };
+  const Case cases[] = {
+      {"N = {", "N = { min 1", 8101, nullptr},
+      {"tw.task/1", "tw.task/9", 8102, "\"tw.task/9\""},
+      {"name = \"scaled_copy\"\n", "", 8103, nullptr},
+      {"[sizes]", "colour = 1\n[sizes]", 8104, "colour"},
+      {"min = 1, max", "least = 1, max", 8104, "least"},
+      {"min = 1, max", "min = 1.5, max", 8105, "1.5"},
+      {"headline = { M = 4096, N = 4096 }", "headline = 7", 8105, "7"},
+      {"min = 1, max", "min = 0, max", 8106, "0"},
+      {"max = 4096", "max = 99999999999", 8106, "99999999999"},
+      {"min = 2, multiple_of = 2", "min = 3, max = 4, multiple_of = 5", 8106, nullptr},
+      {"type = \"bf16\"", "type = \"bf17\"", 8106, "\"bf17\""},
+      {"direction = \"out\"", "direction = \"back\"", 8106, "\"back\""},
+      {"\"scaled_copy\"", "\"scaled copy\"", 8106, "\"scaled copy\""},
+      {"[\"2*N\", 1]", "[1]", 8106, "[1]"},
+      {"[\"2*N\", 1]", "[\"2*Q\", 1]", 8107, "\"2*Q\""},
+      {"dims = [\"M\", \"N\"]\nstrides", "dims = [\"M\", \"Q\"]\nstrides", 8107, "\"Q\""},
+      {"{ M = 2, N = 1 }", "{ M = 2, N = 1, Q = 1 }", 8107, "Q"},
+      {"name = \"Y\"", "name = \"X\"", 8108, "\"X\""},
+      {"{ M = 2, N = 1 }", "{ M = 3, N = 1 }", 8109, "3"},
+      {"{ M = 2, N = 1 }", "{ M = 2 }", 8103, "{ M = 2 }"},
+      {"direction = \"out\"", "direction = \"in\"", 8103, nullptr},
+      {"X[m, n] * C", "X[m, n] * Q", 8121, "Q"},
+      {"X[m, n] * C", "X[n, m] * C", 8123, "n"},
+      {"'''\nY[m, n] = X[m, n] * C\n'''", "\"Y[m, n] = \\u0058[m, q] * C\"", 8121, "\"Y[m, n] = \\u0058[m, q] * C\""},
+      {"[shapes]", "[goal]\nkind = \"fast\"\n[shapes]", 8106, "\"fast\""},
+      {"[shapes]", "[tolerance]\nscale = -1\n[shapes]", 8106, "-1"},
+      {"[shapes]", "[inputs]\ndistributions = [\"odd\"]\n[shapes]", 8106, "\"odd\""},
+  };
+  for (const Case& c : cases) {
+    std::string text = replace_all(kGood, c.from, c.to);
+    ASSERT_NE(text, kGood) << c.from;
+    Outcome outcome(text);
+    ASSERT_FALSE(outcome.codes.empty()) << c.to;
+    EXPECT_EQ(outcome.codes[0], c.code) << c.to << ": " << outcome.sink.diagnostics()[0].message();
+    if (c.place != nullptr) {
+      EXPECT_EQ(outcome.place(), c.place) << outcome.sink.diagnostics()[0].message();
+    }
+  }
+}
+
+TEST(TaskFile, garbage_is_refused_with_one_clear_error) {
+  EXPECT_EQ(Outcome("").codes, (std::vector<uint16_t>{8103}));
+  EXPECT_EQ(Outcome(std::string("\0\x01\xff\xfe", 4)).codes, (std::vector<uint16_t>{8101}));
+  EXPECT_EQ(Outcome(std::string(1 << 20, 'a')).codes, (std::vector<uint16_t>{8101}));
+  EXPECT_EQ(Outcome("a = " + std::string(100000, '[')).codes, (std::vector<uint16_t>{8101}));
+  EXPECT_EQ(Outcome("a.b" + std::string(100, '.')).codes, (std::vector<uint16_t>{8101}));
+}
+
+TEST(TaskFile, missing_file_and_folder_are_told_apart) {
+  diag::SourceManager sources;
+  diag::Sink sink;
+  EXPECT_FALSE(load("no/such/task.toml", sources, sink).has_value());
+  EXPECT_FALSE(load("/", sources, sink).has_value());
+  ASSERT_EQ(sink.diagnostics().size(), 2U);
+  EXPECT_EQ(sink.diagnostics()[0].code->number, 8100);
+  EXPECT_NE(sink.diagnostics()[0].message(), sink.diagnostics()[1].message());
+}
+
+// Every shipped task loads, and its reference agrees with itself when rounded to the output type: so a correct kernel
+// passes.
+TEST(ShippedTasks, load_and_accept_the_rounded_reference) {
+  std::string folder = std::string(TW_SOURCE_DIR) + "/tasks";
+  auto files = os::list_folder(folder);
+  ASSERT_TRUE(files.has_value());
+  ASSERT_GE(files->size(), 24U);
+  for (const std::string& file : *files) {
+    diag::SourceManager sources;
+    diag::Sink sink;
+    auto task = load(folder + "/" + file, sources, sink);
+    ASSERT_TRUE(task.has_value()) << file << ": " << sink.diagnostics()[0].message();
+    EXPECT_EQ(task->name + ".toml", file);
+    for (Distribution distribution : task->distributions) {
+      Inputs inputs = generate_all(*task, task->test_shapes[2], distribution, 17);
+      auto want = reference(*task, inputs);
+      ASSERT_TRUE(want.has_value()) << want.error().message;
+      for (size_t i = 0; i < task->operand_count; ++i) {
+        if (task->computation.tensors[i].direction != spec::Direction::Out) {
+          continue;
+        }
+        spec::Array got = (*want)[i];
+        for (double& value : got.values) {
+          value = representable(value, task->computation.tensors[i].type);
+        }
+        EXPECT_TRUE(compare(*task, i, got, (*want)[i]).is_ok) << file << " " << name_of(distribution);
+        got.values.back() = got.values.back() * 1.5 + 1;
+        EXPECT_FALSE(compare(*task, i, got, (*want)[i]).is_ok) << file << " " << name_of(distribution);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tw::task
