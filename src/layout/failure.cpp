@@ -25,6 +25,8 @@ std::string_view law_name(Law law) {
       return "stride-divisibility";
     case Law::ShapeDivisibility:
       return "shape-divisibility";
+    case Law::Carry:
+      return "carry";
     case Law::Injectivity:
       return "injectivity";
     case Law::NonNegativeStride:

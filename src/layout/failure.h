@@ -30,6 +30,8 @@ enum class Law : uint8_t {
   StrideDivisibility,
   // composition: the part taken from a mode does not divide the extent that is left
   ShapeDivisibility,
+  // composition: modes of the right side add up beyond an extent of the left side, so that values carry
+  Carry,
   // complement, inverse: two coordinates reach one index
   Injectivity,
   // complement, left inverse: strides must not be negative

@@ -18,6 +18,7 @@ struct SourceMode {
   int64_t stride = 0;
   // Where a step along this mode lies in the index.
   int64_t index_step = 1;
+  // The last leaf, which takes indices beyond the domain.
   bool is_last = false;
 };
 
@@ -39,7 +40,9 @@ std::vector<SourceMode> sorted_modes(const Layout& a) {
     modes.push_back({mode.extent, mode.stride, step, false});
     step *= mode.extent;
   }
-  if (!modes.empty()) {
+  // A trailing extent of 1 takes the open end to itself: then no mode of size above 1 is open.
+  const std::vector<int64_t> extents = a.shape().leaves();
+  if (!modes.empty() && extents.back() != 1) {
     modes.back().is_last = true;
   }
   exchange_sort(modes);

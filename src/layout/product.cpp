@@ -66,8 +66,7 @@ Checked<Layout> tile_to_shape_by(const Layout& block, const IntTuple& shape, con
     }
     repeats.emplace_back(wanted / held);
   }
-  // A leaf shape stays a leaf, as CuTe's rank-1 append does.
-  const IntTuple product_shape = target.shape().is_tuple() ? IntTuple::tuple(std::move(repeats)) : repeats[0];
+  const IntTuple product_shape = IntTuple::tuple(std::move(repeats));
   TW_TRY(const Layout tiler,
          order == nullptr ? Layout::col_major(product_shape) : Layout::ordered(product_shape, *order));
   return blocked_product(padded, tiler);
