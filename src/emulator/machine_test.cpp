@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "emulator/machine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "base/float16.h"
+#include "emulator/elements.h"
+#include "emulator/test_kernels.h"
+#include "ir/print.h"
+
+namespace tw::emulator {
+namespace {
+
+using test::GemmIds;
+using test::GemmOptions;
+using test::make_gemm;
+using test::make_staged_copy;
+using test::StagedOptions;
+
+Problem gemm_problem(int64_t m, int64_t n, int64_t k) {
+  Problem problem;
+  problem.sizes = {{"M", m}, {"N", n}, {"K", k}};
+  return problem;
+}
+
+std::string describe(const MachineRun& run) {
+  if (run.reading_error) {
+    return run.reading_error->message;
+  }
+  return run.violations.empty() ? "nothing wrong" : to_string(run.violations.front());
+}
+
+// The kinds found over the standard schedules.
+std::set<ViolationKind> kinds_found(const ir::Function& f, const Problem& problem, size_t count = 24) {
+  std::set<ViolationKind> kinds;
+  for (const Schedule& schedule : standard_schedules(f.threads, count, 1)) {
+    for (const Violation& v : run_machine(f, problem, schedule).violations) {
+      kinds.insert(v.kind);
+    }
+  }
+  return kinds;
+}
+
+TEST(Machine, staged_copy_is_right_under_every_schedule) {
+  const ir::Function f = make_staged_copy({});
+  ASSERT_TRUE(ir::check_structure(f));
+  Problem problem;
+  problem.sizes = {{"M", 70}, {"N", 45}};
+  for (const Schedule& schedule : standard_schedules(f.threads, 24, 7)) {
+    MachineRun run = run_machine(f, problem, schedule);
+    ASSERT_TRUE(run.is_good()) << to_string(schedule) << ": " << describe(run);
+    EXPECT_EQ(run.bytes_of(ir::TensorId(1)), *initial_bytes(f, problem, ir::TensorId(0)));
+  }
+}
+
+TEST(Machine, a_missing_barrier_is_found_though_the_in_order_schedule_hides_it) {
+  const ir::Function f = make_staged_copy({.sync = false});
+  Problem problem;
+  problem.sizes = {{"M", 32}, {"N", 32}};
+  EXPECT_TRUE(run_machine(f, problem).is_good());
+  Hunt found = hunt(f, problem, standard_schedules(f.threads, 16, 1));
+  ASSERT_TRUE(found.schedule);
+  const Violation& v = found.run.violations.front();
+  EXPECT_EQ(v.kind, ViolationKind::StaleRead) << to_string(v);
+  ASSERT_TRUE(v.expected);
+  EXPECT_NE(v.expected->thread, v.access.thread);
+  EXPECT_EQ(v.cell->object, "sA");
+}
+
+TEST(Machine, holds_realise_one_chosen_order) {
+  uint32_t store = 0;
+  uint32_t load = 0;
+  const ir::Function f = make_staged_copy({.sync = false}, &store, &load);
+  Problem problem;
+  problem.sizes = {{"M", 32}, {"N", 32}};
+  // Thread 40 = (lane 8 of warp 1) writes row 1, which thread 1 reads: let the reader go first.
+  Schedule schedule;
+  schedule.holds = {{{40}, {store, 0, {}}, 1, {load, 0, {}}}};
+  Replay got = replay(f, problem, schedule, 0);
+  ASSERT_TRUE(got.violation);
+  EXPECT_EQ(got.violation->expected->thread, 40) << to_string(*got.violation);
+  // With the barrier, the hold can only expire.
+  const ir::Function right = make_staged_copy({}, &store, &load);
+  schedule.holds = {{{40}, {store, 0, {}}, 1, {load, 0, {}}}};
+  MachineRun run = run_machine(right, problem, schedule);
+  EXPECT_TRUE(run.is_good()) << describe(run);
+  EXPECT_TRUE(run.hold_expired);
+}
+
+TEST(Machine, unguarded_tails_leave_the_tensor) {
+  const ir::Function f = make_staged_copy({.guards = false});
+  Problem problem;
+  problem.sizes = {{"M", 33}, {"N", 32}};
+  const std::set<ViolationKind> kinds = kinds_found(f, problem, 1);
+  EXPECT_TRUE(kinds.contains(ViolationKind::OutOfBoundsRead));
+  EXPECT_TRUE(kinds.contains(ViolationKind::OutOfBoundsWrite));
+  // Inside the allocation a read gets the neighbour, a write destroys it.
+  problem.sizes = {{"M", 32}, {"N", 33}};
+  EXPECT_TRUE(kinds_found(f, problem, 1).contains(ViolationKind::OutOfBoundsWrite));
+}
+
+TEST(Machine, gemm_equals_its_reading_bit_by_bit) {
+  for (ElementType type : {ElementType::Bf16, ElementType::F16, ElementType::Tf32}) {
+    for (bool swizzle : {false, true}) {
+      GemmOptions o;
+      o.type = type;
+      o.swizzle = swizzle && type != ElementType::Tf32;
+      const ir::Function f = make_gemm(o);
+      ASSERT_TRUE(ir::check_structure(f)) << ir::check_structure(f).error().message;
+      for (const Schedule& schedule : standard_schedules(f.threads, 12, 3)) {
+        MachineRun run = run_machine(f, gemm_problem(40, 50, 104), schedule);
+        ASSERT_TRUE(run.is_good()) << to_string(schedule) << ": " << describe(run);
+      }
+    }
+  }
+}
+
+TEST(Machine, gemm_is_the_product) {
+  const ir::Function f = make_gemm({});
+  Problem problem = gemm_problem(33, 17, 72);
+  problem.default_fill = Fill::Grid;
+  MachineRun run = run_machine(f, problem);
+  ASSERT_TRUE(run.is_good()) << describe(run);
+  const auto a = *initial_bytes(f, problem, ir::TensorId(0));
+  const auto b = *initial_bytes(f, problem, ir::TensorId(1));
+  const auto d = run.bytes_of(ir::TensorId(2));
+  auto bf16 = [](const std::vector<std::byte>& bytes, int64_t i) {
+    uint16_t bits = 0;
+    std::memcpy(&bits, bytes.data() + 2 * i, 2);
+    return bf16_to_f32(bits);
+  };
+  for (int64_t m = 0; m < 33; ++m) {
+    for (int64_t n = 0; n < 17; ++n) {
+      float sum = 0;
+      for (int64_t k = 0; k < 72; ++k) {
+        sum += bf16(a, m * 72 + k) * bf16(b, n * 72 + k);
+      }
+      float got = 0;
+      std::memcpy(&got, d.data() + 4 * (m * 17 + n), 4);
+      ASSERT_EQ(got, sum) << m << ", " << n;
+    }
+  }
+}
+
+TEST(Machine, wait_off_by_one_reads_pending_or_stale_data) {
+  const ir::Function f = make_gemm({.pending = 2});
+  const std::set<ViolationKind> kinds = kinds_found(f, gemm_problem(32, 32, 160));
+  EXPECT_TRUE(kinds.contains(ViolationKind::StaleRead));
+  EXPECT_TRUE(kinds.contains(ViolationKind::PendingRead));
+}
+
+TEST(Machine, no_barrier_between_wait_and_read_is_found) {
+  const ir::Function f = make_gemm({.sync_after_wait = false, .sync_at_end = true});
+  EXPECT_TRUE(run_machine(f, gemm_problem(32, 32, 160)).is_good());
+  EXPECT_FALSE(kinds_found(f, gemm_problem(32, 32, 160)).empty());
+}
+
+TEST(Machine, a_ring_with_too_few_slots_is_overwritten) {
+  // Three copies in flight and two slots: the copy lands on the version that is being read.
+  const ir::Function f = make_gemm({.stages = 3, .ring = 2, .sync_at_end = true});
+  EXPECT_TRUE(kinds_found(f, gemm_problem(32, 32, 160)).contains(ViolationKind::OverwrittenRead));
+}
+
+TEST(Machine, fragments_in_the_wrong_order_give_wrong_elements) {
+  const ir::Function f = make_gemm({.swap_fragments = true});
+  const std::set<ViolationKind> kinds = kinds_found(f, gemm_problem(32, 32, 32), 1);
+  EXPECT_FALSE(kinds.empty());
+}
+
+TEST(Machine, a_transposed_ldmatrix_takes_its_rows_across_memory_rows) {
+  // The rows that the transposed form wants start in the middle of 16 bytes.
+  const ir::Function f = make_gemm({.transpose_b_load = true});
+  EXPECT_TRUE(kinds_found(f, gemm_problem(32, 32, 32), 1).contains(ViolationKind::Misaligned));
+}
+
+TEST(Machine, a_missing_guard_along_k_reads_the_next_row) {
+  const ir::Function f = make_gemm({.guard_k = false});
+  const std::set<ViolationKind> kinds = kinds_found(f, gemm_problem(32, 32, 40), 1);
+  EXPECT_FALSE(kinds.empty());
+  EXPECT_TRUE(kinds_found(f, gemm_problem(32, 32, 64), 4).empty());
+}
+
+TEST(Machine, a_vector_that_straddles_the_edge_is_not_guarded) {
+  // 20 elements a row are no multiple of 8: the second vector of a row is half outside, and rows are misaligned.
+  const ir::Function f = make_gemm({});
+  EXPECT_FALSE(kinds_found(f, gemm_problem(32, 32, 20), 1).empty());
+}
+
+TEST(Machine, a_few_blocks_of_a_huge_problem) {
+  const ir::Function f = make_gemm({});
+  Problem problem = gemm_problem(int64_t{1} << 31, 64, 64);
+  MachineOptions options;
+  options.blocks = {0, 12345, 134217727};
+  MachineRun run = run_machine(f, problem, {}, options);
+  EXPECT_TRUE(run.is_good()) << describe(run);
+}
+
+TEST(Machine, a_landing_is_placed_exactly) {
+  GemmIds ids;
+  const ir::Function f = make_gemm({.stages = 3, .ring = 2, .sync_at_end = true}, &ids);
+  // Thread 2's copy of version 2 (columns 16 to 23, issued in iteration 0) lands just before the warp of thread 0 reads
+  // these columns of version 0.
+  Schedule schedule;
+  schedule.landings = {{{ids.copy_a, 0, {0}}, 2, {ids.load_a, 0, {0}}, 0}};
+  Replay got = replay(f, gemm_problem(32, 32, 160), schedule, 0);
+  ASSERT_TRUE(got.violation);
+  EXPECT_EQ(got.violation->kind, ViolationKind::OverwrittenRead) << to_string(*got.violation);
+  EXPECT_EQ(got.violation->got->point.op_id, ids.copy_a);
+}
+
+TEST(Machine, the_same_schedule_gives_the_same_run) {
+  const ir::Function f = make_gemm({.pending = 2});
+  Schedule schedule;
+  schedule.mode = ScheduleMode::Random;
+  schedule.async = AsyncMode::Random;
+  schedule.seed = 99;
+  MachineRun one = run_machine(f, gemm_problem(64, 64, 160), schedule);
+  MachineRun two = run_machine(f, gemm_problem(64, 64, 160), schedule);
+  ASSERT_EQ(one.violations.size(), two.violations.size());
+  for (size_t i = 0; i < one.violations.size(); ++i) {
+    EXPECT_EQ(to_string(one.violations[i]), to_string(two.violations[i]));
+  }
+}
+
+TEST(Schedule, survives_json) {
+  Schedule schedule;
+  schedule.mode = ScheduleMode::Priority;
+  schedule.async = AsyncMode::Random;
+  schedule.seed = UINT64_MAX;
+  schedule.first = {3, 4};
+  schedule.holds = {{{1, 2}, {7, 1, {2, 3}}, 5, {8, 0, {}}}};
+  schedule.landings = {{{9, 0, {1}}, 6, {10, 0, {2}}, 7}};
+  auto again = schedule_from_json(to_json(schedule));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(json::write(to_json(*again)), json::write(to_json(schedule)));
+  EXPECT_FALSE(schedule_from_json(*json::parse(R"({"mode": "sideways"})")));
+}
+
+}  // namespace
+}  // namespace tw::emulator
