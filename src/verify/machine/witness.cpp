@@ -161,18 +161,12 @@ std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion
       emulator::MachineOptions options;
       options.max_violations = 1;
       emulator::MachineRun run = emulator::run_machine(lowered, problem, schedule, options);
-      if (run.reading_error && run.reading_error->kind == emulator::ReadingErrorKind::BadProblem) {
+      // A reading that fails is the text's fault, whatever the machine does: another obligation tells it.
+      if (run.reading_error) {
         break;
       }
-      if (run.reading_error || !run.violations.empty()) {
-        Witness witness{problem, schedule, 0, std::nullopt, run.reading_error};
-        if (!run.violations.empty()) {
-          witness.violation = run.violations.front();
-          witness.block = run.violations.front().block;
-        } else {
-          witness.block = std::max<int64_t>(0, run.reading_error->block);
-        }
-        return witness;
+      if (!run.violations.empty()) {
+        return Witness{problem, schedule, run.violations.front().block, run.violations.front()};
       }
       steps += run.steps;
       if (steps > limits.steps) {

@@ -17,9 +17,7 @@ struct Witness {
   emulator::Problem problem;
   emulator::Schedule schedule;
   int64_t block = 0;
-  // One of the two.
-  std::optional<emulator::Violation> violation;
-  std::optional<emulator::ReadingError> reading_error;
+  emulator::Violation violation;
 };
 
 // Where to look first.
