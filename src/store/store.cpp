@@ -323,12 +323,18 @@ Outcome<Store> Store::open(const std::string& folder, Access access) {
     if (!os::is_regular_file(path)) {
       return failed(ErrorKind::NotFound, fmt::format("there is no run store in `{}`", folder));
     }
-    // Readers of a WAL file must write its index beside it. Where that cannot be, nobody can be writing either.
-    bool can_write = ::access(folder.c_str(), W_OK) == 0;
-    TW_TRY(Database database,
-           lifted(Database::open(path, can_write ? Database::Mode::ReadOnly : Database::Mode::Immutable)));
+    TW_TRY(Database database, lifted(Database::open(path, Database::Mode::ReadOnly)));
     auto state = std::make_unique<State>(State{folder, access, std::move(database)});
-    TW_TRY_STATUS(state->check_version());
+    auto first = state->check_version();
+    // A reader keeps an index beside the file. Where it cannot be made nobody can be writing, so the file may be read as it
+    // is, unless its newest part is still in the log, which cannot be read without the index.
+    auto log_bytes = os::file_size_bytes(path + "-wal");
+    if (!first && first.error().kind == ErrorKind::Damaged && log_bytes.value_or(0) == 0) {
+      TW_TRY(Database plain, lifted(Database::open(path, Database::Mode::Immutable)));
+      state = std::make_unique<State>(State{folder, access, std::move(plain)});
+      first = state->check_version();
+    }
+    TW_TRY_STATUS(std::move(first));
     return Store(std::move(state));
   }
   for (const char* part : {"blobs", "locks"}) {
