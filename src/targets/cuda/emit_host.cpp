@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "targets/cuda/emitter.h"
+
+namespace tw::targets::cuda {
+namespace {
+
+using codegen::LaunchParameter;
+using codegen::Precondition;
+
+std::string parameter_type(const LaunchParameter& parameter) {
+  if (parameter.kind == LaunchParameter::Kind::Pointer) {
+    return fmt::format("{}{}*", parameter.is_const ? "const " : "", memory_type(parameter.element));
+  }
+  return parameter.kind == LaunchParameter::Kind::Size ? "int" : memory_type(parameter.element);
+}
+
+// Scalar expressions on the host, in 64 bits throughout.
+std::string host_expression(const ir::ExprPool& exprs, ir::ExprId id) {
+  using ir::ExprKind;
+  const ir::ExprNode& node = exprs.node(id);
+  auto x = [&](int i) { return host_expression(exprs, node.operands[i]); };
+  auto infix = [&](const char* op) { return fmt::format("({} {} {})", x(0), op, x(1)); };
+  auto call = [&](const char* name) { return fmt::format("{}({}, {})", name, x(0), x(1)); };
+  switch (node.kind) {
+    case ExprKind::Const:
+      return fmt::format("{}LL", node.value);
+    case ExprKind::Symbol:
+      return fmt::format("(long long){}", exprs.symbol(node.symbol).name);
+    case ExprKind::Add:
+      return infix("+");
+    case ExprKind::Sub:
+      return infix("-");
+    case ExprKind::Mul:
+      return infix("*");
+    case ExprKind::FloorDiv:
+      return call("tw_host_floor_div");
+    case ExprKind::Mod:
+      return fmt::format("({} - tw_host_floor_div({}, {}) * {})", x(0), x(0), x(1), x(1));
+    case ExprKind::CeilDiv:
+      return fmt::format("-tw_host_floor_div(-{}, {})", x(0), x(1));
+    case ExprKind::Min:
+      return fmt::format("({0} < {1} ? {0} : {1})", x(0), x(1));
+    case ExprKind::Max:
+      return fmt::format("({0} > {1} ? {0} : {1})", x(0), x(1));
+    case ExprKind::Eq:
+      return infix("==");
+    case ExprKind::Ne:
+      return infix("!=");
+    case ExprKind::Lt:
+      return infix("<");
+    case ExprKind::Le:
+      return infix("<=");
+    case ExprKind::And:
+      return infix("&&");
+    case ExprKind::Or:
+      return infix("||");
+    case ExprKind::Not:
+      return fmt::format("!({})", x(0));
+    case ExprKind::Select:
+      return fmt::format("({} ? {} : {})", x(0), x(1), x(2));
+  }
+  return "0";
+}
+
+// Bytes of a tensor that the kernel may touch: 1 + the largest linear offset.
+std::string host_span(const ir::ExprPool& exprs, const ir::Tensor& tensor) {
+  std::string elements = "1LL";
+  std::string empty;
+  for (size_t i = 0; i < tensor.extents.size(); ++i) {
+    const std::string extent = host_expression(exprs, tensor.extents[i]);
+    elements += fmt::format(" + ({} - 1) * {}", extent, host_expression(exprs, tensor.strides[i]));
+    empty += fmt::format("{}{} <= 0", empty.empty() ? "" : " || ", extent);
+  }
+  return empty.empty() ? fmt::format("({}) * {}", elements, size_bytes(tensor.element))
+                       : fmt::format("({}) ? 0 : ({}) * {}", empty, elements, size_bytes(tensor.element));
+}
+
+}  // namespace
+
+std::string Emitter::signature(bool is_device) const {
+  std::string out;
+  for (const LaunchParameter& parameter : plan_.parameters) {
+    const bool is_pointer = parameter.kind == LaunchParameter::Kind::Pointer;
+    out += fmt::format("{}{} {}{}", out.empty() ? "" : ", ", parameter_type(parameter),
+                       is_pointer && is_device ? "__restrict__ " : "", parameter.name);
+  }
+  return out;
+}
+
+std::string Emitter::header_text() const {
+  std::string out = fmt::format("// {}: compiled from a tile program for {}.\n", function_.name, function_.machine->name);
+  if (!function_.constants.empty()) {
+    out += "// Configuration:";
+    for (const auto& [name, value] : function_.constants) {
+      out += fmt::format(" {}={}", name, value);
+    }
+    out += "\n";
+  }
+  out += fmt::format("// Launch: {} threads a block, {} bytes of dynamic shared memory, one-dimensional grid", plan_.threads,
+                     plan_.shared_bytes);
+  for (const auto& space : plan_.spaces) {
+    std::string points;
+    for (ir::ExprId extent : space.extents) {
+      points += fmt::format("{}{}", points.empty() ? "" : " * ", function_.exprs.to_string(extent));
+    }
+    out += space.is_persistent ? fmt::format("\n// of min({}, {}) blocks", points, plan_.persistent_blocks)
+                               : fmt::format("\n// of {} blocks", points);
+  }
+  out += ".\n// Preconditions:\n";
+  for (const Precondition& precondition : plan_.preconditions) {
+    out += fmt::format("//   {}{}\n", precondition.text,
+                       precondition.kind == Precondition::Kind::Finite ? " (not checked by the launcher)" : "");
+  }
+  return out;
+}
+
+std::string Emitter::host_text() {
+  const ir::ExprPool& exprs = function_.exprs;
+  const std::string& name = function_.name;
+  std::string out;
+  auto add = [&](const std::string& text) { out += text + "\n"; };
+  add("#ifndef __CUDACC_RTC__");
+  add("#include <cstdint>");
+  add("#include <cuda_runtime.h>");
+  add("");
+  add("static long long tw_host_floor_div(long long a, long long b) {");
+  add("  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);");
+  add("}");
+  add("");
+  add("// Checks the preconditions and launches. Returns cudaErrorInvalidValue and says why in *why (if given) when one does not");
+  add("// hold; other errors come from the run-time. Asynchronous on `stream`.");
+  add(fmt::format("extern \"C\" cudaError_t {}_launch({}{}cudaStream_t stream, const char** why) {{", name, signature(false),
+                  plan_.parameters.empty() ? "" : ", "));
+  add("  (void)tw_host_floor_div;");
+  add("  const char* unused = nullptr;");
+  add("  if (why == nullptr) why = &unused;");
+  auto require = [&](const std::string& condition, const std::string& text) {
+    std::string escaped;
+    for (char c : text) {
+      escaped += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    }
+    add(fmt::format("  if (!({})) {{\n    *why = \"{}\";\n    return cudaErrorInvalidValue;\n  }}", condition, escaped));
+  };
+  for (const LaunchParameter& parameter : plan_.parameters) {
+    if (parameter.kind == LaunchParameter::Kind::Size) {
+      require(fmt::format("{} >= 0", parameter.name), fmt::format("`{}` is not negative", parameter.name));
+    }
+  }
+  for (const Precondition& precondition : plan_.preconditions) {
+    if (precondition.kind == Precondition::Kind::Condition) {
+      require(host_expression(exprs, precondition.condition), precondition.text);
+    } else if (precondition.kind == Precondition::Kind::Aligned) {
+      require(fmt::format("reinterpret_cast<std::uintptr_t>({}) % 16 == 0", function_.tensor(precondition.tensor).name),
+              precondition.text);
+    } else if (precondition.kind == Precondition::Kind::Disjoint) {
+      const ir::Tensor& own = function_.tensor(precondition.tensor);
+      for (const ir::Tensor& other : function_.tensors) {
+        if (&other == &own || (other.direction != ir::Direction::In && &other < &own)) {
+          continue;
+        }
+        add("  {");
+        add(fmt::format("    const std::uintptr_t a = reinterpret_cast<std::uintptr_t>({}), b = reinterpret_cast<std::uintptr_t>({});", own.name, other.name));
+        add(fmt::format("    const long long na = {}, nb = {};", host_span(exprs, own), host_span(exprs, other)));
+        add("    if (a < b + nb && b < a + na) {");
+        add(fmt::format("      *why = \"`{}` and `{}` share no memory\";", own.name, other.name));
+        add("      return cudaErrorInvalidValue;\n    }\n  }");
+      }
+    }
+  }
+  add(plan_.spaces.empty() ? "  long long grid = 1;" : "  long long grid = 0;");
+  for (const auto& space : plan_.spaces) {
+    add("  {");
+    add("    long long points = 1;");
+    for (ir::ExprId extent : space.extents) {
+      add(fmt::format("    {{\n      const long long n = {};\n      points = n <= 0 ? 0 : points * n;", host_expression(exprs, extent)));
+      add("      if (points > 2147483647LL) {\n        *why = \"at most 2^31 - 1 tiles\";\n        return cudaErrorInvalidValue;\n      }\n    }");
+    }
+    if (space.is_persistent) {
+      add(fmt::format("    if (points > {0}) points = {0};", plan_.persistent_blocks));
+    }
+    add("    if (points > grid) grid = points;");
+    add("  }");
+  }
+  add("  if (grid == 0) return cudaSuccess;");
+  if (plan_.shared_bytes > 0) {
+    add(fmt::format("  const cudaError_t status = cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});", name,
+                    plan_.shared_bytes));
+    add("  if (status != cudaSuccess) {\n    *why = \"the device does not have the shared memory\";\n    return status;\n  }");
+  }
+  std::string arguments;
+  for (const LaunchParameter& parameter : plan_.parameters) {
+    arguments += (arguments.empty() ? "" : ", ") + parameter.name;
+  }
+  add(fmt::format("  {}<<<dim3(static_cast<unsigned>(grid)), dim3({}), {}, stream>>>({});", name, plan_.threads, plan_.shared_bytes, arguments));
+  add("  return cudaGetLastError();");
+  add("}");
+  add("#endif  // __CUDACC_RTC__");
+  return out;
+}
+
+}  // namespace tw::targets::cuda
