@@ -264,5 +264,48 @@ Status cuEventElapsedTime(float* ms, void* start, void* end) {
   return sticky;
 }
 
+// cuBLAS, in the same library: only the product of f32 matrices, by its definition in BLAS (columns first).
+Status cublasCreate_v2(void** handle) {
+  *handle = &control;
+  return control.cublas_status;
+}
+Status cublasDestroy_v2(void*) {
+  return 0;
+}
+Status cublasGetVersion_v2(void*, int32_t* version) {
+  *version = 130100;
+  return 0;
+}
+Status cublasSetStream_v2(void*, void*) {
+  return 0;
+}
+const char* cublasGetStatusName(Status status) {
+  return status == 15 ? "CUBLAS_STATUS_NOT_SUPPORTED" : "CUBLAS_STATUS_NOT_INITIALIZED";
+}
+Status cublasGemmEx(void*, int32_t a_operation, int32_t b_operation, int32_t m, int32_t n, int32_t k,
+                    const float* alpha, const float* a, int32_t a_type, int32_t a_stride, const float* b,
+                    int32_t b_type, int32_t b_stride, const float* beta, float* c, int32_t c_type, int32_t c_stride,
+                    int32_t, int32_t) {
+  if (a_type != 0 || b_type != 0 || c_type != 0) {
+    return 15;
+  }
+  const auto at = [](const float* matrix, int32_t stride, int32_t row, int32_t column) {
+    return matrix[row + static_cast<int64_t>(column) * stride];
+  };
+  for (int32_t i = 0; i < m; ++i) {
+    for (int32_t j = 0; j < n; ++j) {
+      float sum = 0;
+      for (int32_t l = 0; l < k; ++l) {
+        sum += (a_operation == 0 ? at(a, a_stride, i, l) : at(a, a_stride, l, i)) *
+               (b_operation == 0 ? at(b, b_stride, l, j) : at(b, b_stride, j, l));
+      }
+      float& out = c[i + static_cast<int64_t>(j) * c_stride];
+      out = *alpha * sum + (*beta == 0 ? 0 : *beta * out);
+    }
+  }
+  control.clock_ms += 2;
+  return 0;
+}
+
 }  // extern "C"
 // NOLINTEND(readability-identifier-naming)

@@ -24,6 +24,8 @@ struct Control {
   int64_t memory_bytes = int64_t{256} << 20;
   // Status of the next module load.
   int32_t module_status = 0;
+  // What starting cuBLAS gives.
+  int32_t cublas_status = 0;
   int32_t max_threads_of_kernel = 1024;
   // The clock of the device, moved on by fills (1 ms each) and kernels.
   double clock_ms = 0;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <numeric>
 
+#include "runner/cublas.h"
 #include "runner/fake_cuda.h"
 #include "runner/launch.h"
 #include "runner/timing.h"
@@ -374,6 +375,64 @@ TEST_F(FakeLaunchTest, TimingReportsAFault) {
     EXPECT_EQ(timing.error().kind, RunErrorKind::Fault);
   }
   expect_no_leaks();
+}
+
+TEST_F(FakeGpuTest, CublasMultipliesRowMajorMatricesInAllFourForms) {
+  open();
+  auto cublas = Cublas::open(*gpu_, TW_FAKE_CUDA);
+  ASSERT_TRUE(cublas) << cublas.error().error.message;
+  EXPECT_EQ((*cublas)->version(), 130100);
+  constexpr int32_t kM = 3;
+  constexpr int32_t kN = 5;
+  constexpr int32_t kK = 4;
+  const auto value = [](int32_t row, int32_t column) { return static_cast<float>(row * 7 + column * 3 % 5 - 4); };
+  for (const bool is_a_transposed : {false, true}) {
+    for (const bool is_b_transposed : {false, true}) {
+      std::vector<float> a(kM * kK);
+      std::vector<float> b(kK * kN);
+      for (int32_t l = 0; l < kK; ++l) {
+        for (int32_t i = 0; i < kM; ++i) {
+          a[static_cast<size_t>(is_a_transposed ? l * kM + i : i * kK + l)] = value(i, l);
+        }
+        for (int32_t j = 0; j < kN; ++j) {
+          b[static_cast<size_t>(is_b_transposed ? j * kK + l : l * kN + j)] = value(l, j);
+        }
+      }
+      std::vector<float> d(kM * kN, -1.0F);
+      GemmCall call{ElementType::F32, ElementType::F32, kM, kN, kK, is_a_transposed, is_b_transposed};
+      // The fake device's memory is the host's.
+      call.a = reinterpret_cast<cuda::DevicePointer>(a.data());
+      call.b = reinterpret_cast<cuda::DevicePointer>(b.data());
+      call.d = reinterpret_cast<cuda::DevicePointer>(d.data());
+      ASSERT_TRUE((*cublas)->enqueue(call, gpu_->stream()));
+      for (int32_t i = 0; i < kM; ++i) {
+        for (int32_t j = 0; j < kN; ++j) {
+          float expected = 0;
+          for (int32_t l = 0; l < kK; ++l) {
+            expected += value(i, l) * value(l, j);
+          }
+          EXPECT_EQ(d[static_cast<size_t>(i * kN + j)], expected) << i << ", " << j;
+        }
+      }
+      call.m = 0;
+      EXPECT_EQ((*cublas)->enqueue(call, gpu_->stream()).error().kind, RunErrorKind::BadLaunch);
+      call.m = kM;
+      call.input = ElementType::Bf16;
+      const auto refused = (*cublas)->enqueue(call, gpu_->stream());
+      ASSERT_FALSE(refused);
+      EXPECT_NE(refused.error().error.message.find("CUBLAS_STATUS_NOT_SUPPORTED"), std::string::npos);
+    }
+  }
+}
+
+TEST_F(FakeGpuTest, CublasThatIsNotThereOrDoesNotStart) {
+  open();
+  EXPECT_EQ(Cublas::open(*gpu_, "/no/such/libcublas.so").error().kind, RunErrorKind::Environment);
+  EXPECT_EQ(Cublas::open(*gpu_, "libm.so.6").error().kind, RunErrorKind::Environment);
+  control_->cublas_status = 1;
+  const auto cublas = Cublas::open(*gpu_, TW_FAKE_CUDA);
+  ASSERT_FALSE(cublas);
+  EXPECT_EQ(cublas.error().error.message, "starting cuBLAS: CUBLAS_STATUS_NOT_INITIALIZED");
 }
 
 TEST(RunReports, EveryKindHasItsCode) {

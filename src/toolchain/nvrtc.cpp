@@ -5,8 +5,7 @@
 #include <fmt/format.h>
 
 #include "os/clock.h"
-#include "os/env.h"
-#include "os/files.h"
+#include "toolchain/library_search.h"
 
 namespace tw::toolchain {
 
@@ -37,8 +36,10 @@ struct Nvrtc::Functions {
 
 namespace {
 
-constexpr const char* kLibraryName = "libnvrtc.so.13";
-constexpr const char* kChoiceVariable = "TILEWRIGHT_NVRTC";
+LibraryRequest library_request() {
+  return {
+      "NVRTC, NVIDIA's run-time compiler,", "TILEWRIGHT_NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}};
+}
 
 // Size and contents by a pair of functions, as NVRTC gives all its texts.
 template <class SizeOf, class Get>
@@ -67,58 +68,11 @@ CompileFailure make_failure(CompileFailureKind kind, std::string message) {
 }  // namespace
 
 std::vector<std::string> nvrtc_candidates() {
-  std::vector<std::string> candidates;
-  const auto add_folder = [&](const std::string& folder) { candidates.push_back(os::join_path(folder, kLibraryName)); };
-  if (const auto chosen = os::get_env(kChoiceVariable)) {
-    if (os::is_folder(*chosen)) {
-      add_folder(*chosen);
-    } else {
-      candidates.push_back(*chosen);
-    }
-    return candidates;
-  }
-  // An installed program has the package beside it or one folder up; a built one, in build/PRESET/..., has it in
-  // build/deps.
-  if (const auto program = os::executable_path()) {
-    constexpr int kMaxLevels = 6;
-    std::string folder = os::parent_path(*program);
-    for (int level = 0; level < kMaxLevels && folder != "/"; ++level) {
-      for (const char* place : {"nvidia/cu13/lib", "lib/nvidia/cu13/lib", "deps/nvidia/cu13/lib"}) {
-        add_folder(os::join_path(folder, place));
-      }
-      folder = os::parent_path(folder);
-    }
-  }
-  for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const auto root = os::get_env(variable)) {
-      add_folder(os::join_path(*root, "lib64"));
-    }
-  }
-  add_folder("/usr/local/cuda/lib64");
-  candidates.emplace_back(kLibraryName);
-  candidates.emplace_back("libnvrtc.so.12");
-  candidates.emplace_back("libnvrtc.so");
-  return candidates;
+  return library_candidates(library_request());
 }
 
 Result<Nvrtc> Nvrtc::find() {
-  Error error{"NVRTC, NVIDIA's run-time compiler, was not found", {}};
-  const bool is_chosen = os::get_env(kChoiceVariable).has_value();
-  for (const std::string& candidate : nvrtc_candidates()) {
-    const bool is_path = candidate.find('/') != std::string::npos;
-    if (is_path && !os::exists(candidate)) {
-      if (is_chosen) {
-        error.causes.push_back(fmt::format("{} names `{}`, which does not exist", kChoiceVariable, candidate));
-      }
-      continue;
-    }
-    auto opened = open(candidate);
-    if (opened) {
-      return opened;
-    }
-    error.causes.push_back(opened.error().message);
-  }
-  return fail(std::move(error));
+  return find_library(library_request(), &Nvrtc::open);
 }
 
 Result<Nvrtc> Nvrtc::open(const std::string& library) {
