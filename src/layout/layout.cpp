@@ -46,6 +46,12 @@ Checked<int> measure(const IntTuple& shape, const IntTuple& stride, Measure& int
     return 0;
   }
   for (size_t i = 0; i < shape.rank(); ++i) {
+    // Only a whole layout may be empty (a slice with no open mode): an empty last mode would swallow the open end.
+    if (shape.mode(i).is_tuple() && shape.mode(i).rank() == 0) {
+      return Failure<LayoutFailure>{
+          fail_law(Law::Rank, {{"rank", 0}}, "an empty mode `()` stands inside a layout")
+              .error.in_mode(static_cast<int>(i))};
+    }
     if (auto done = measure(shape.mode(i), stride.mode(i), into); !done) {
       return fail(std::move(done).error().in_mode(static_cast<int>(i)));
     }
