@@ -39,7 +39,7 @@ def read_registry(root, findings):
     for path in sorted((root / "src/diag/codes").glob("*.def")):
         if path.name == "all.def":
             continue
-        text = re.sub(r"//[^\n]*", "", path.read_text())
+        text = re.sub(r"^\s*//[^\n]*", "", path.read_text(), flags=re.MULTILINE)
         entries = list(ENTRY.finditer(text))
         if len(entries) != len(re.findall(r"\bTW_DIAG\(", text)):
             findings.append(f"{path.relative_to(root)}: an entry does not read TW_DIAG(number, Name, Severity, \"area\", \"message\", \"since\")")

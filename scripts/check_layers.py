@@ -11,6 +11,7 @@ Usage: check_layers.py [ROOT]      prints one line a finding; exit code 1 when t
 """
 
 import json
+import posixpath
 import re
 import subprocess
 import sys
@@ -139,7 +140,8 @@ def check_room(root, room, order, table, findings):
     for _, arguments in calls:
         for keyword in ("SOURCES", "TESTS", "FUZZ"):
             names = arguments.get(keyword, [])
-            if names != sorted(names):
+            # Folder by folder, the room's own files first.
+            if names != sorted(names, key=lambda name: (posixpath.dirname(name), name)):
                 findings.add(cmake.relative_to(root), f"{keyword} is not sorted: {' '.join(names)}")
     for path in files:
         if path.suffix == ".cpp" and path.relative_to(folder).as_posix() not in listed:
