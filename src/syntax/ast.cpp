@@ -36,7 +36,7 @@ struct ExprCloner {
     return out;
   }
   Expr::Node operator()(const Unary& n) const { return Unary{n.op, clone(n.operand)}; }
-  Expr::Node operator()(const Binary& n) const { return Binary{n.op, clone(n.left), clone(n.right)}; }
+  Expr::Node operator()(const Binary& n) const { return Binary{n.op, clone(n.left), clone(n.right), n.op_span}; }
   Expr::Node operator()(const Compare& n) const {
     Compare out{clone(n.first), {}};
     for (const auto& [op, operand] : n.rest) {
@@ -337,7 +337,7 @@ ExprPtr make_float(double value) {
 }
 ExprPtr make_string(std::string_view value) { return make_expr(StringLiteral{std::string(value), ""}); }
 ExprPtr make_binary(BinaryOp op, ExprPtr left, ExprPtr right) {
-  return make_expr(Binary{op, std::move(left), std::move(right)});
+  return make_expr(Binary{op, std::move(left), std::move(right), {}});
 }
 ExprPtr make_compare(CompareOp op, ExprPtr left, ExprPtr right) {
   Compare out{std::move(left), {}};

@@ -81,6 +81,7 @@ struct Binary {
   BinaryOp op;
   ExprPtr left;
   ExprPtr right;
+  diag::Span op_span;
 };
 // `first op0 rest0 op1 rest1 ...`, Python's chain: true iff every neighbouring pair compares so.
 struct Compare {

@@ -327,13 +327,14 @@ ExprPtr Parser::parse_binary(int min_precedence) {
     if (found == kBinaryOps.end() || found->precedence < min_precedence) {
       break;
     }
+    const Span op_span = token().span;
     advance();
     // Operators of one level associate to the left, so the right operand takes only tighter ones.
     ExprPtr right = found->precedence == kTightestBinary ? parse_unary() : parse_binary(found->precedence + 1);
     if (right == nullptr) {
       return nullptr;
     }
-    left = finish(Binary{found->op, std::move(left), std::move(right)}, begin);
+    left = finish(Binary{found->op, std::move(left), std::move(right), op_span}, begin);
   }
   return left;
 }
@@ -351,11 +352,12 @@ ExprPtr Parser::parse_unary() {
     return operand != nullptr ? finish(Unary{op, std::move(operand)}, begin) : nullptr;
   }
   ExprPtr base = parse_postfix();
+  const Span op_span = token().span;
   if (base == nullptr || !take_op("**")) {
     return base;
   }
   ExprPtr exponent = parse_unary();
-  return exponent != nullptr ? finish(Binary{BinaryOp::Pow, std::move(base), std::move(exponent)}, begin) : nullptr;
+  return exponent != nullptr ? finish(Binary{BinaryOp::Pow, std::move(base), std::move(exponent), op_span}, begin) : nullptr;
 }
 
 ExprPtr Parser::parse_postfix() {

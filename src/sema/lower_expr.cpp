@@ -1,0 +1,886 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "sema/lowering.h"
+#include "syntax/printer.h"
+
+namespace tw::sema {
+
+namespace codes = diag::codes;
+using diag::Span;
+using ir::ElementwiseKind;
+using ir::ExprId;
+
+namespace {
+
+std::string shape_text(const std::vector<int64_t>& shape) {
+  std::string out = "(";
+  for (size_t i = 0; i < shape.size(); ++i) {
+    out += fmt::format("{}{}", i > 0 ? ", " : "", shape[i]);
+  }
+  return out + (shape.size() == 1 ? ",)" : ")");
+}
+
+std::optional<ElementwiseKind> elementwise_of(syntax::BinaryOp op) {
+  switch (op) {
+    case syntax::BinaryOp::Add:
+      return ElementwiseKind::Add;
+    case syntax::BinaryOp::Sub:
+      return ElementwiseKind::Sub;
+    case syntax::BinaryOp::Mul:
+      return ElementwiseKind::Mul;
+    case syntax::BinaryOp::Div:
+      return ElementwiseKind::Div;
+    case syntax::BinaryOp::BitAnd:
+      return ElementwiseKind::And;
+    case syntax::BinaryOp::BitOr:
+      return ElementwiseKind::Or;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string Lowering::describe_tile(ir::ValueId id) const {
+  const ir::Value& value = function_.value(id);
+  if (value.shape.empty()) {
+    return fmt::format("a run-time {} scalar", tw::name_of(value.element));
+  }
+  return fmt::format("a register tile {} {}", tw::name_of(value.element), shape_text(value.shape));
+}
+
+std::string Lowering::describe(const Value& value) const {
+  struct Describer {
+    const Lowering& self;
+    std::string operator()(const PoisonValue&) const { return "an expression with an error"; }
+    std::string operator()(const UnavailableValue&) const { return "a name without a value"; }
+    std::string operator()(const NoneValue&) const { return "`None`"; }
+    std::string operator()(const IntValue& v) const {
+      std::optional<int64_t> constant = self.exprs().constant_value(v.expr);
+      return constant ? fmt::format("the integer {}", *constant) : fmt::format("the run-time integer `{}`", self.exprs().to_string(v.expr));
+    }
+    std::string operator()(const BoolValue& v) const {
+      std::optional<int64_t> constant = self.exprs().constant_value(v.expr);
+      return constant ? (*constant != 0 ? "`True`" : "`False`") : "a run-time truth value";
+    }
+    std::string operator()(const FloatValue& v) const { return fmt::format("the number {}", v.value); }
+    std::string operator()(const TileValue& v) const { return self.describe_tile(v.id); }
+    std::string operator()(const StringValue& v) const { return fmt::format("the text \"{}\"", v.text); }
+    std::string operator()(const TypeValue& v) const { return fmt::format("the type `{}`", tw::name_of(v.type)); }
+    std::string operator()(const MemoryValue& v) const {
+      const bool is_tensor = std::holds_alternative<ir::TensorId>(v.object);
+      return fmt::format("{} `{}`", is_tensor ? "the tensor" : "the shared tile", self.name_of(v.object));
+    }
+    std::string operator()(const TupleValue& v) const { return fmt::format("a tuple of {}", v.elements.size()); }
+    std::string operator()(const RecordValue&) const { return "a `dict`"; }
+    std::string operator()(const BuiltinValue& v) const { return fmt::format("`{}`", v.entry->name); }
+    std::string operator()(const FunctionValue& v) const { return fmt::format("the function `{}`", v.function->name.text); }
+    std::string operator()(const LambdaValue&) const { return "a `lambda`"; }
+    std::string operator()(const CopyAtomValue& v) const { return fmt::format("the copy atom `{}`", target::to_string(v.atom)); }
+    std::string operator()(const FragmentValue& v) const { return fmt::format("the map `{}.{}`", v.atom, v.part); }
+    std::string operator()(const RasterValue&) const { return "an order of tiles"; }
+    std::string operator()(const RangeValue&) const { return "a range"; }
+    std::string operator()(const StaticValue&) const { return "`static(..)`"; }
+    std::string operator()(const TilesValue&) const { return "`tiles(..)`"; }
+    std::string operator()(const GroupValue&) const { return "`group()`"; }
+    std::string operator()(const FiniteValue&) const { return "`finite(..)`"; }
+  };
+  return std::visit(Describer{*this}, value.node);
+}
+
+Value Lowering::poison_wrong_kind(Span span, std::string_view what, const Value& found, std::string_view expected) {
+  if (!found.is_poison()) {
+    note(sink_.report(codes::WrongKind{}, span, what, describe(found), expected).emit());
+  }
+  return PoisonValue{};
+}
+
+std::optional<int64_t> Lowering::constant_of(const Value& value) const {
+  if (const auto* integer = value.as<IntValue>()) {
+    return exprs().constant_value(integer->expr);
+  }
+  if (const auto* boolean = value.as<BoolValue>()) {
+    return exprs().constant_value(boolean->expr);
+  }
+  return std::nullopt;
+}
+
+std::optional<ExprId> Lowering::eval_int(const syntax::Expr& expr, std::string_view what) {
+  const Value value = eval(expr);
+  if (const auto* integer = value.as<IntValue>()) {
+    return integer->expr;
+  }
+  if (const auto* tile = value.as<TileValue>(); tile != nullptr && !is_floating(function_.value(tile->id).element)) {
+    report_not_lowered(expr.span, fmt::format("{} that is read from memory or computed in registers", what),
+                       "sizes, indices and trip counts are made of sizes, constants and loop variables");
+    return std::nullopt;
+  }
+  poison_wrong_kind(expr.span, what, value, "an integer");
+  return std::nullopt;
+}
+
+std::optional<int64_t> Lowering::eval_const_int(const syntax::Expr& expr, std::string_view what) {
+  std::optional<ExprId> value = eval_int(expr, what);
+  if (!value) {
+    return std::nullopt;
+  }
+  std::optional<int64_t> constant = exprs().constant_value(*value);
+  if (!constant) {
+    note(sink_.report(codes::NotCompileTime{}, expr.span, what, exprs().to_string(*value))
+             .note("compile-time values are literals, `const` parameters and what is computed from them")
+             .emit());
+  }
+  return constant;
+}
+
+std::optional<ExprId> Lowering::to_bool(const Value& value, Span span, std::string_view what) {
+  if (const auto* boolean = value.as<BoolValue>()) {
+    return boolean->expr;
+  }
+  if (value.is_poison()) {
+    return std::nullopt;
+  }
+  if (const auto* tile = value.as<TileValue>(); tile != nullptr && function_.value(tile->id).shape.empty() &&
+                                                function_.value(tile->id).element == ElementType::Bool) {
+    report_not_lowered(span, fmt::format("{} that depends on data", what), "conditions are made of sizes, constants and loop variables; `where(..)` chooses between values");
+    return std::nullopt;
+  }
+  diag::Builder builder = sink_.report(codes::TruthValue{}, span, what, describe(value));
+  if (value.is<IntValue>()) {
+    builder.note("compare it: `x != 0`");
+  } else if (value.is<TileValue>()) {
+    builder.note("an `if` is decided once for the block; `where(condition, a, b)` chooses element by element");
+  }
+  note(builder.emit());
+  return std::nullopt;
+}
+
+std::optional<ExprId> Lowering::eval_bool(const syntax::Expr& expr, std::string_view what) {
+  return to_bool(eval(expr), expr.span, what);
+}
+
+std::optional<bool> Lowering::eval_const_bool(const syntax::Expr& expr, std::string_view what) {
+  std::optional<ExprId> value = eval_bool(expr, what);
+  if (!value) {
+    return std::nullopt;
+  }
+  std::optional<int64_t> constant = exprs().constant_value(*value);
+  if (!constant) {
+    note(sink_.report(codes::NotCompileTime{}, expr.span, what, exprs().to_string(*value)).emit());
+    return std::nullopt;
+  }
+  return *constant != 0;
+}
+
+std::optional<std::string> Lowering::eval_string(const syntax::Expr& expr, std::string_view what) {
+  const Value value = eval(expr);
+  if (const auto* text = value.as<StringValue>()) {
+    return text->text;
+  }
+  poison_wrong_kind(expr.span, what, value, "a text");
+  return std::nullopt;
+}
+
+std::optional<ElementType> Lowering::eval_type(const syntax::Expr& expr, std::string_view what) {
+  const Value value = eval(expr);
+  if (const auto* type = value.as<TypeValue>()) {
+    return type->type;
+  }
+  poison_wrong_kind(expr.span, what, value, "an element type such as `bf16` or `f32`");
+  return std::nullopt;
+}
+
+std::optional<double> Lowering::eval_const_float(const syntax::Expr& expr, std::string_view what) {
+  const Value value = eval(expr);
+  if (const auto* number = value.as<FloatValue>()) {
+    return number->value;
+  }
+  if (std::optional<int64_t> constant = constant_of(value)) {
+    return static_cast<double>(*constant);
+  }
+  poison_wrong_kind(expr.span, what, value, "a number known at compile time");
+  return std::nullopt;
+}
+
+int64_t Lowering::eval_bounded(const syntax::Expr& expr, std::string_view what, int64_t lowest, int64_t highest, std::string_view expected) {
+  std::optional<int64_t> value = eval_const_int(expr, what);
+  if (!value) {
+    return -1;
+  }
+  if (*value < lowest || *value > highest) {
+    note(sink_.report(codes::WrongKind{}, expr.span, what, *value, expected).emit());
+    return -1;
+  }
+  return *value;
+}
+
+std::optional<std::vector<int64_t>> Lowering::eval_shape(const syntax::Expr& expr, std::string_view what) {
+  const Value value = eval(expr);
+  std::vector<Value> elements;
+  if (const auto* tuple = value.as<TupleValue>()) {
+    elements = tuple->elements;
+  } else if (value.is<IntValue>()) {
+    elements.push_back(value);
+  } else {
+    poison_wrong_kind(expr.span, what, value, "a tuple of integers");
+    return std::nullopt;
+  }
+  if (elements.size() > static_cast<size_t>(target::kMaxTileRank)) {
+    note(sink_.report(codes::ShapeMismatch{}, expr.span, fmt::format("of rank {}", elements.size()), "of tiles", what,
+                      fmt::format("a tile has at most {} axes", target::kMaxTileRank))
+             .emit());
+    return std::nullopt;
+  }
+  std::vector<int64_t> out;
+  int64_t product = 1;
+  for (const Value& element : elements) {
+    const auto* integer = element.as<IntValue>();
+    if (integer == nullptr) {
+      poison_wrong_kind(expr.span, fmt::format("an extent of {}", what), element, "an integer");
+      return std::nullopt;
+    }
+    std::optional<int64_t> constant = exprs().constant_value(integer->expr);
+    if (!constant) {
+      note(sink_.report(codes::NotCompileTime{}, expr.span, what, exprs().to_string(integer->expr)).emit());
+      return std::nullopt;
+    }
+    if (*constant < 1 || *constant > kMaxTileElements || product > kMaxTileElements / *constant) {
+      note(sink_.report(codes::WrongKind{}, expr.span, fmt::format("an extent of {}", what), *constant,
+                        fmt::format("at least 1, and at most {} elements in all", kMaxTileElements))
+               .emit());
+      return std::nullopt;
+    }
+    product *= *constant;
+    out.push_back(*constant);
+  }
+  return out;
+}
+
+Value Lowering::eval(const syntax::Expr& expr) {
+  if (const auto* node = expr.as<syntax::Name>()) {
+    return eval_name(expr, *node);
+  }
+  if (const auto* node = expr.as<syntax::IntLiteral>()) {
+    return IntValue{exprs().constant(node->value)};
+  }
+  if (const auto* node = expr.as<syntax::FloatLiteral>()) {
+    return FloatValue{node->value};
+  }
+  if (const auto* node = expr.as<syntax::StringLiteral>()) {
+    return StringValue{node->value};
+  }
+  if (const auto* node = expr.as<syntax::BoolLiteral>()) {
+    return BoolValue{exprs().constant(node->value ? 1 : 0)};
+  }
+  if (expr.is<syntax::NoneLiteral>()) {
+    return NoneValue{};
+  }
+  if (const auto* node = expr.as<syntax::Unary>()) {
+    return eval_unary(expr, *node);
+  }
+  if (const auto* node = expr.as<syntax::Binary>()) {
+    return eval_binary(expr, *node);
+  }
+  if (const auto* node = expr.as<syntax::Compare>()) {
+    return eval_compare(expr, *node);
+  }
+  if (const auto* node = expr.as<syntax::BoolExpr>()) {
+    return eval_bool_expr(expr, *node);
+  }
+  if (const auto* node = expr.as<syntax::Conditional>()) {
+    return eval_conditional(expr, *node);
+  }
+  if (const auto* node = expr.as<syntax::Lambda>()) {
+    return LambdaValue{node, frame_};
+  }
+  if (const auto* node = expr.as<syntax::Call>()) {
+    return eval_call(expr, *node);
+  }
+  if (const auto* node = expr.as<syntax::Subscript>()) {
+    return eval_subscript(expr, *node);
+  }
+  if (const auto* node = expr.as<syntax::Attribute>()) {
+    return eval_attribute(expr, *node);
+  }
+  if (const auto* node = expr.as<syntax::DictExpr>()) {
+    RecordValue record;
+    for (const auto& [key, value] : node->entries) {
+      std::optional<std::string> name = eval_string(*key, "a key");
+      Value field = eval(*value);
+      if (name) {
+        record.fields.emplace_back(*name, std::move(field));
+      }
+    }
+    return record;
+  }
+  TupleValue tuple;
+  const auto* list = expr.as<syntax::ListExpr>();
+  const auto* elements = list != nullptr ? &list->elements : &expr.as<syntax::TupleExpr>()->elements;
+  for (const syntax::ExprPtr& element : *elements) {
+    tuple.elements.push_back(eval(*element));
+  }
+  return tuple;
+}
+
+Value Lowering::eval_name(const syntax::Expr& expr, const syntax::Name& name) {
+  if (auto found = frame_->names.find(name.id); found != frame_->names.end()) {
+    if (const auto* unavailable = found->second.as<UnavailableValue>()) {
+      diag::Builder builder = sink_.report(codes::UnavailableName{}, expr.span, name.id, unavailable->why);
+      if (unavailable->where.is_valid()) {
+        builder.label(unavailable->where, "here");
+      }
+      note(builder.emit());
+      return PoisonValue{};
+    }
+    return found->second;
+  }
+  if (const syntax::FunctionDef* function = module_.find_function(name.id)) {
+    return FunctionValue{function};
+  }
+  const Builtin* builtin = find_builtin(name.id);
+  if (binds_sizes_ && (builtin == nullptr || builtin->kind == BuiltinKind::Word)) {
+    ir::SymbolId symbol = exprs().add_symbol(name.id, ir::SymbolKind::Size, expr.span);
+    function_.sizes.push_back(symbol);
+    Value value = IntValue{exprs().symbol_ref(symbol)};
+    frame_->names[name.id] = value;
+    return value;
+  }
+  if (builtin != nullptr) {
+    if (!builtin->is_lowered) {
+      report_not_lowered(expr.span, fmt::format("`{}`", name.id));
+      return PoisonValue{};
+    }
+    if (builtin->id == BuiltinId::k_inf) {
+      return FloatValue{std::numeric_limits<double>::infinity()};
+    }
+    if (builtin->id == BuiltinId::k_nan) {
+      return FloatValue{std::numeric_limits<double>::quiet_NaN()};
+    }
+    if (builtin->kind == BuiltinKind::Type) {
+      return TypeValue{*element_type_of(builtin->name)};
+    }
+    return BuiltinValue{builtin};
+  }
+  // An atom of the target that has no entry among the language's words.
+  if (machine_ != nullptr && std::ranges::any_of(machine_->mma_atoms, [&](const target::MmaAtom& atom) { return atom.name == name.id; })) {
+    return StringValue{name.id};
+  }
+  diag::Builder builder = sink_.report(codes::UnknownName{}, expr.span, name.id);
+  if (std::optional<std::string> near = nearest(name.id, visible_names())) {
+    builder.fixit({fmt::format("did you mean `{}`?", *near), {{expr.span, *near}}, diag::Applicability::MaybeWrong});
+  }
+  note(builder.emit());
+  return PoisonValue{};
+}
+
+std::vector<std::string> Lowering::visible_names() const {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : frame_->names) {
+    out.push_back(name);
+  }
+  for (const syntax::FunctionDef* function : module_.functions()) {
+    out.push_back(function->name.text);
+  }
+  for (const Builtin& builtin : builtins()) {
+    out.emplace_back(builtin.name);
+  }
+  return out;
+}
+
+Value Lowering::eval_unary(const syntax::Expr& expr, const syntax::Unary& node) {
+  const Value value = eval(*node.operand);
+  if (value.is_poison()) {
+    return PoisonValue{};
+  }
+  if (node.op == syntax::UnaryOp::Not) {
+    if (value.is<TileValue>() && function_.value(value.as<TileValue>()->id).element == ElementType::Bool) {
+      note(sink_.report(codes::TruthValue{}, node.operand->span, "the operand of `not`", describe(value)).note("write `~x` for a tile of truth values").emit());
+      return PoisonValue{};
+    }
+    std::optional<ExprId> operand = to_bool(value, node.operand->span, "the operand of `not`");
+    return operand ? Value(BoolValue{exprs().logical_not(*operand)}) : Value(PoisonValue{});
+  }
+  const Operand operand{value, node.operand->span};
+  if (node.op == syntax::UnaryOp::Invert) {
+    if (const auto* boolean = value.as<BoolValue>()) {
+      return BoolValue{exprs().logical_not(boolean->expr)};
+    }
+    if (std::optional<int64_t> constant = constant_of(value)) {
+      return IntValue{exprs().constant(~*constant)};
+    }
+    if (value.is<TileValue>()) {
+      return elementwise(ElementwiseKind::Not, {operand}, expr.span, "`~`");
+    }
+    return poison_wrong_kind(expr.span, "the operand of `~`", value, "a truth value or a tile of truth values");
+  }
+  if (const auto* integer = value.as<IntValue>()) {
+    return node.op == syntax::UnaryOp::Plus ? value
+                                            : int_binary(syntax::BinaryOp::Sub, exprs().constant(0), integer->expr, expr.span, {});
+  }
+  if (const auto* number = value.as<FloatValue>()) {
+    return FloatValue{node.op == syntax::UnaryOp::Plus ? number->value : -number->value};
+  }
+  if (value.is<TileValue>()) {
+    return node.op == syntax::UnaryOp::Plus ? value : elementwise(ElementwiseKind::Neg, {operand}, expr.span, "`-`");
+  }
+  return poison_wrong_kind(node.operand->span, fmt::format("the operand of `{}`", syntax::spelling(node.op)), value, "a number or a register tile");
+}
+
+Value Lowering::eval_binary(const syntax::Expr& expr, const syntax::Binary& node) {
+  Operand left{eval(*node.left), node.left->span};
+  Operand right{eval(*node.right), node.right->span};
+  return binary(node.op, left, right, expr.span, node.op_span);
+}
+
+Value Lowering::binary(syntax::BinaryOp op, const Operand& left, const Operand& right, Span span, Span op_span) {
+  if (left.value.is_poison() || right.value.is_poison()) {
+    return PoisonValue{};
+  }
+  const std::string what = fmt::format("`{}`", syntax::spelling(op));
+  const auto* left_int = left.value.as<IntValue>();
+  const auto* right_int = right.value.as<IntValue>();
+  if (left_int != nullptr && right_int != nullptr) {
+    return int_binary(op, left_int->expr, right_int->expr, span, op_span);
+  }
+  const auto* left_bool = left.value.as<BoolValue>();
+  const auto* right_bool = right.value.as<BoolValue>();
+  if (left_bool != nullptr && right_bool != nullptr) {
+    if (op == syntax::BinaryOp::BitAnd) {
+      return BoolValue{exprs().logical_and(left_bool->expr, right_bool->expr)};
+    }
+    if (op == syntax::BinaryOp::BitOr) {
+      return BoolValue{exprs().logical_or(left_bool->expr, right_bool->expr)};
+    }
+    if (op == syntax::BinaryOp::BitXor) {
+      return BoolValue{exprs().ne(left_bool->expr, right_bool->expr)};
+    }
+    return poison_wrong_kind(left.span, fmt::format("an operand of {}", what), left.value, "a number or a register tile");
+  }
+  auto number = [&](const Value& value) -> std::optional<double> {
+    if (const auto* f = value.as<FloatValue>()) {
+      return f->value;
+    }
+    const auto* i = value.as<IntValue>();
+    std::optional<int64_t> constant = i != nullptr ? exprs().constant_value(i->expr) : std::nullopt;
+    return constant ? std::optional<double>(static_cast<double>(*constant)) : std::nullopt;
+  };
+  std::optional<double> left_number = number(left.value);
+  std::optional<double> right_number = number(right.value);
+  if (left_number && right_number) {
+    return float_binary(op, *left_number, *right_number, span);
+  }
+  if (left.value.is<TileValue>() || right.value.is<TileValue>()) {
+    std::optional<ElementwiseKind> kind = elementwise_of(op);
+    if (!kind) {
+      report_not_lowered(span, fmt::format("{} on register tiles", what));
+      return PoisonValue{};
+    }
+    return elementwise(*kind, {left, right}, span, what);
+  }
+  auto fits = [](const Value& value) { return value.is<IntValue>() || value.is<FloatValue>(); };
+  if (fits(left.value) && fits(right.value)) {
+    // A run-time integer and a real number.
+    const bool left_is_int = left.value.is<IntValue>();
+    note(sink_.report(codes::ElementTypeMismatch{}, span, left_is_int ? "i32" : "real", left_is_int ? "real" : "i32", what)
+             .label((left_is_int ? left : right).span, "a run-time integer; convert it with `.to(f32)`")
+             .emit());
+    return PoisonValue{};
+  }
+  const Operand& wrong = fits(left.value) ? right : left;
+  if (wrong.value.is<MemoryValue>()) {
+    note(sink_.report(codes::WrongKind{}, wrong.span, fmt::format("an operand of {}", what), describe(wrong.value), "a number or a register tile")
+             .note("only `mma` and `copy` take memory operands; read it with `load(..)` first")
+             .emit());
+    return PoisonValue{};
+  }
+  return poison_wrong_kind(wrong.span, fmt::format("an operand of {}", what), wrong.value, "a number or a register tile");
+}
+
+Value Lowering::int_binary(syntax::BinaryOp op, ExprId left, ExprId right, Span span, Span op_span) {
+  std::optional<int64_t> a = exprs().constant_value(left);
+  std::optional<int64_t> b = exprs().constant_value(right);
+  auto refuse = [&](std::string_view why) -> Value {
+    note(sink_.report(codes::CompileTimeArithmetic{}, span, syntax::spelling(op), exprs().to_string(left), exprs().to_string(right), why).emit());
+    return PoisonValue{};
+  };
+  const bool divides = op == syntax::BinaryOp::FloorDiv || op == syntax::BinaryOp::Mod;
+  if (divides && b && *b <= 0) {
+    return refuse("a divisor is positive");
+  }
+  if (a && b) {
+    int64_t result = 0;
+    bool overflows = false;
+    switch (op) {
+      case syntax::BinaryOp::Add:
+        overflows = __builtin_add_overflow(*a, *b, &result);
+        break;
+      case syntax::BinaryOp::Sub:
+        overflows = __builtin_sub_overflow(*a, *b, &result);
+        break;
+      case syntax::BinaryOp::Mul:
+        overflows = __builtin_mul_overflow(*a, *b, &result);
+        break;
+      case syntax::BinaryOp::FloorDiv:
+        result = *a / *b - (*a % *b < 0 ? 1 : 0);
+        break;
+      case syntax::BinaryOp::Mod:
+        result = *a % *b + (*a % *b < 0 ? *b : 0);
+        break;
+      case syntax::BinaryOp::BitAnd:
+        result = *a & *b;
+        break;
+      case syntax::BinaryOp::BitOr:
+        result = *a | *b;
+        break;
+      case syntax::BinaryOp::BitXor:
+        result = *a ^ *b;
+        break;
+      case syntax::BinaryOp::ShiftLeft:
+        if (*b < 0 || *b > 62) {
+          return refuse("a shift is from 0 to 62");
+        }
+        overflows = __builtin_mul_overflow(*a, int64_t{1} << *b, &result);
+        break;
+      case syntax::BinaryOp::ShiftRight:
+        if (*b < 0 || *b > 62) {
+          return refuse("a shift is from 0 to 62");
+        }
+        result = *a >> *b;
+        break;
+      case syntax::BinaryOp::Pow: {
+        if (*b < 0) {
+          return refuse("an integer power has no negative exponent");
+        }
+        result = 1;
+        // Any base but -1, 0 and 1 overflows within 63 steps.
+        const bool is_trivial = *a >= -1 && *a <= 1;
+        const int64_t steps = is_trivial ? *b % 2 + (*b > 0 ? 2 : 0) : *b;
+        for (int64_t i = 0; i < steps && !overflows; ++i) {
+          overflows = __builtin_mul_overflow(result, *a, &result);
+        }
+        break;
+      }
+      case syntax::BinaryOp::Div:
+        if (*b == 0) {
+          return refuse("a divisor is not zero");
+        }
+        return FloatValue{static_cast<double>(*a) / static_cast<double>(*b)};
+    }
+    if (overflows) {
+      return refuse("the result does not fit in 64 bits");
+    }
+    return IntValue{exprs().constant(result)};
+  }
+  switch (op) {
+    case syntax::BinaryOp::Add:
+      return IntValue{exprs().add(left, right)};
+    case syntax::BinaryOp::Sub:
+      return IntValue{exprs().sub(left, right)};
+    case syntax::BinaryOp::Mul:
+      return IntValue{exprs().mul(left, right)};
+    case syntax::BinaryOp::FloorDiv:
+      return IntValue{exprs().floor_div(left, right)};
+    case syntax::BinaryOp::Mod:
+      return IntValue{exprs().mod(left, right)};
+    case syntax::BinaryOp::Div: {
+      diag::Builder builder = sink_.report(codes::IntegerDivision{}, op_span.is_valid() ? op_span : span);
+      if (op_span.is_valid()) {
+        builder.fixit({"round down", {{op_span, "//"}}, diag::Applicability::MaybeWrong});
+      }
+      note(builder.note("for a real quotient convert both sides first: `x.to(f32) / y.to(f32)`").emit());
+      return PoisonValue{};
+    }
+    case syntax::BinaryOp::ShiftLeft:
+      if (b && *b >= 0 && *b <= 62) {
+        return IntValue{exprs().mul(left, exprs().constant(int64_t{1} << *b))};
+      }
+      break;
+    case syntax::BinaryOp::ShiftRight:
+      if (b && *b >= 0 && *b <= 62) {
+        return IntValue{exprs().floor_div(left, exprs().constant(int64_t{1} << *b))};
+      }
+      break;
+    default:
+      break;
+  }
+  report_not_lowered(span, fmt::format("`{}` on run-time integers", syntax::spelling(op)), "use `*`, `//` and `%`");
+  return PoisonValue{};
+}
+
+Value Lowering::float_binary(syntax::BinaryOp op, double left, double right, Span span) {
+  switch (op) {
+    case syntax::BinaryOp::Add:
+      return FloatValue{left + right};
+    case syntax::BinaryOp::Sub:
+      return FloatValue{left - right};
+    case syntax::BinaryOp::Mul:
+      return FloatValue{left * right};
+    case syntax::BinaryOp::Div:
+      if (right == 0) {
+        note(sink_.report(codes::CompileTimeArithmetic{}, span, "/", fmt::format("{}", left), fmt::format("{}", right), "a divisor is not zero").emit());
+        return PoisonValue{};
+      }
+      return FloatValue{left / right};
+    case syntax::BinaryOp::Pow:
+      return FloatValue{std::pow(left, right)};
+    default:
+      note(sink_.report(codes::CompileTimeArithmetic{}, span, syntax::spelling(op), fmt::format("{}", left), fmt::format("{}", right), "it is defined on integers only").emit());
+      return PoisonValue{};
+  }
+}
+
+Value Lowering::eval_compare(const syntax::Expr& expr, const syntax::Compare& node) {
+  Operand left{eval(*node.first), node.first->span};
+  std::optional<Value> result;
+  bool is_good = true;
+  for (const auto& [op, operand] : node.rest) {
+    Operand right{eval(*operand), operand->span};
+    Value pair = compare(op, left, right, expr.span);
+    left = std::move(right);
+    if (pair.is_poison()) {
+      is_good = false;
+    } else if (!result) {
+      result = std::move(pair);
+    } else if (result->is<BoolValue>() && pair.is<BoolValue>()) {
+      result = BoolValue{exprs().logical_and(result->as<BoolValue>()->expr, pair.as<BoolValue>()->expr)};
+    } else {
+      result = elementwise(ElementwiseKind::And, {{*result, expr.span}, {pair, expr.span}}, expr.span, "a chain of comparisons");
+    }
+  }
+  return is_good ? *result : Value(PoisonValue{});
+}
+
+Value Lowering::compare(syntax::CompareOp op, const Operand& left, const Operand& right, Span span) {
+  using syntax::CompareOp;
+  if (left.value.is_poison() || right.value.is_poison()) {
+    return PoisonValue{};
+  }
+  const auto* a = left.value.as<IntValue>();
+  const auto* b = right.value.as<IntValue>();
+  if (a != nullptr && b != nullptr) {
+    switch (op) {
+      case CompareOp::Less:
+        return BoolValue{exprs().lt(a->expr, b->expr)};
+      case CompareOp::LessEqual:
+        return BoolValue{exprs().le(a->expr, b->expr)};
+      case CompareOp::Greater:
+        return BoolValue{exprs().lt(b->expr, a->expr)};
+      case CompareOp::GreaterEqual:
+        return BoolValue{exprs().le(b->expr, a->expr)};
+      case CompareOp::Equal:
+        return BoolValue{exprs().eq(a->expr, b->expr)};
+      case CompareOp::NotEqual:
+        return BoolValue{exprs().ne(a->expr, b->expr)};
+    }
+  }
+  if (left.value.is<TileValue>() || right.value.is<TileValue>()) {
+    const std::string what = fmt::format("`{}`", syntax::spelling(op));
+    switch (op) {
+      case CompareOp::Less:
+        return elementwise(ElementwiseKind::Lt, {left, right}, span, what);
+      case CompareOp::LessEqual:
+        return elementwise(ElementwiseKind::Le, {left, right}, span, what);
+      case CompareOp::Greater:
+        return elementwise(ElementwiseKind::Lt, {right, left}, span, what);
+      case CompareOp::GreaterEqual:
+        return elementwise(ElementwiseKind::Le, {right, left}, span, what);
+      case CompareOp::Equal:
+        return elementwise(ElementwiseKind::Eq, {left, right}, span, what);
+      case CompareOp::NotEqual:
+        return elementwise(ElementwiseKind::Ne, {left, right}, span, what);
+    }
+  }
+  const bool is_equality = op == CompareOp::Equal || op == CompareOp::NotEqual;
+  auto constant = [&](const Value& value) -> std::optional<double> {
+    if (const auto* number = value.as<FloatValue>()) {
+      return number->value;
+    }
+    std::optional<int64_t> integer = constant_of(value);
+    return integer ? std::optional<double>(static_cast<double>(*integer)) : std::nullopt;
+  };
+  const auto* left_bool = left.value.as<BoolValue>();
+  const auto* right_bool = right.value.as<BoolValue>();
+  if (is_equality && left_bool != nullptr && right_bool != nullptr) {
+    ExprId same = exprs().eq(left_bool->expr, right_bool->expr);
+    return BoolValue{op == CompareOp::Equal ? same : exprs().logical_not(same)};
+  }
+  const auto* left_text = left.value.as<StringValue>();
+  const auto* right_text = right.value.as<StringValue>();
+  if (is_equality && left_text != nullptr && right_text != nullptr) {
+    return BoolValue{exprs().constant((left_text->text == right_text->text) == (op == CompareOp::Equal) ? 1 : 0)};
+  }
+  const auto* left_type = left.value.as<TypeValue>();
+  const auto* right_type = right.value.as<TypeValue>();
+  if (is_equality && left_type != nullptr && right_type != nullptr) {
+    return BoolValue{exprs().constant((left_type->type == right_type->type) == (op == CompareOp::Equal) ? 1 : 0)};
+  }
+  std::optional<double> x = constant(left.value);
+  std::optional<double> y = constant(right.value);
+  if (x && y) {
+    const bool result = op == CompareOp::Less           ? *x < *y
+                        : op == CompareOp::LessEqual    ? *x <= *y
+                        : op == CompareOp::Greater      ? *x > *y
+                        : op == CompareOp::GreaterEqual ? *x >= *y
+                        : op == CompareOp::Equal        ? *x == *y
+                                                        : *x != *y;
+    return BoolValue{exprs().constant(result ? 1 : 0)};
+  }
+  const bool left_fits = left.value.is<IntValue>() || left.value.is<FloatValue>();
+  const Operand& wrong = left_fits ? right : left;
+  return poison_wrong_kind(wrong.span, fmt::format("an operand of `{}`", syntax::spelling(op)), wrong.value, "a number or a register tile");
+}
+
+Value Lowering::eval_bool_expr(const syntax::Expr& expr, const syntax::BoolExpr& node) {
+  const bool is_and = node.op == syntax::BoolOp::And;
+  const std::string what = fmt::format("an operand of `{}`", syntax::spelling(node.op));
+  ExprId result = exprs().constant(is_and ? 1 : 0);
+  bool is_good = true;
+  for (const syntax::ExprPtr& operand : node.operands) {
+    const Value value = eval(*operand);
+    if (const auto* tile = value.as<TileValue>(); tile != nullptr && function_.value(tile->id).element == ElementType::Bool) {
+      note(sink_.report(codes::TruthValue{}, operand->span, what, describe(value))
+               .note(fmt::format("element by element it is `(a) {} (b)`", is_and ? "&" : "|"))
+               .emit());
+      is_good = false;
+      continue;
+    }
+    std::optional<ExprId> condition = to_bool(value, operand->span, what);
+    if (!condition) {
+      is_good = false;
+      continue;
+    }
+    result = is_and ? exprs().logical_and(result, *condition) : exprs().logical_or(result, *condition);
+    // What is decided stays undone, as in Python: `i > 0 and f(i - 1)`.
+    if (is_good && exprs().is_constant(result, is_and ? 0 : 1)) {
+      return BoolValue{result};
+    }
+  }
+  static_cast<void>(expr);
+  return is_good ? Value(BoolValue{result}) : Value(PoisonValue{});
+}
+
+Value Lowering::eval_conditional(const syntax::Expr& expr, const syntax::Conditional& node) {
+  std::optional<ExprId> condition = eval_bool(*node.condition, "the condition");
+  if (!condition) {
+    eval(*node.then);
+    eval(*node.otherwise);
+    return PoisonValue{};
+  }
+  if (std::optional<int64_t> known = exprs().constant_value(*condition)) {
+    return eval(*known != 0 ? *node.then : *node.otherwise);
+  }
+  const Value then = eval(*node.then);
+  const Value otherwise = eval(*node.otherwise);
+  if (then.is_poison() || otherwise.is_poison()) {
+    return PoisonValue{};
+  }
+  if (then.is<IntValue>() && otherwise.is<IntValue>()) {
+    return IntValue{exprs().select(*condition, then.as<IntValue>()->expr, otherwise.as<IntValue>()->expr)};
+  }
+  if (then.is<BoolValue>() && otherwise.is<BoolValue>()) {
+    return BoolValue{exprs().select(*condition, then.as<BoolValue>()->expr, otherwise.as<BoolValue>()->expr)};
+  }
+  return elementwise(ElementwiseKind::Where, {{BoolValue{*condition}, node.condition->span}, {then, node.then->span}, {otherwise, node.otherwise->span}},
+                     expr.span, "a conditional expression");
+}
+
+Value Lowering::eval_attribute(const syntax::Expr& expr, const syntax::Attribute& node) {
+  const Value base = eval(*node.base);
+  if (base.is_poison()) {
+    return PoisonValue{};
+  }
+  const std::string& name = node.name.text;
+  if (name == "T" && (base.is<MemoryValue>() || base.is<TileValue>())) {
+    return transpose(base, expr.span);
+  }
+  const auto* builtin = base.as<BuiltinValue>();
+  if (builtin != nullptr && (name == "A" || name == "B" || name == "C") && builtin->entry->name.starts_with("mma_")) {
+    return FragmentValue{std::string(builtin->entry->name), name[0]};
+  }
+  diag::Builder builder = sink_.report(codes::NoAttribute{}, node.name.span, describe(base), name);
+  if (base.is<MemoryValue>()) {
+    builder.note("tensors and shared tiles have `.T`");
+  } else if (base.is<TileValue>()) {
+    builder.note("register tiles have `.to(type)`");
+  }
+  note(builder.emit());
+  return PoisonValue{};
+}
+
+Value Lowering::eval_subscript(const syntax::Expr& expr, const syntax::Subscript& node) {
+  const Value base = eval(*node.base);
+  if (base.is_poison()) {
+    // The indices may hold errors of their own.
+    for (const syntax::ExprPtr& index : node.indices) {
+      if (!index->is<syntax::Slice>()) {
+        eval(*index);
+      }
+    }
+    return PoisonValue{};
+  }
+  if (const auto* memory = base.as<MemoryValue>()) {
+    return index_memory(expr, node, *memory);
+  }
+  if (const auto* tile = base.as<TileValue>()) {
+    return index_tile(expr, node, *tile);
+  }
+  if (const auto* tuple = base.as<TupleValue>()) {
+    if (node.indices.size() == 1 && !node.indices[0]->is<syntax::Slice>()) {
+      std::optional<int64_t> index = eval_const_int(*node.indices[0], "the index of a tuple");
+      if (!index) {
+        return PoisonValue{};
+      }
+      const auto size = static_cast<int64_t>(tuple->elements.size());
+      if (*index < -size || *index >= size) {
+        note(sink_.report(codes::IndexCount{}, node.indices[0]->span, syntax::print(*node.base), size, *index).emit());
+        return PoisonValue{};
+      }
+      return tuple->elements[static_cast<size_t>(*index < 0 ? *index + size : *index)];
+    }
+  }
+  const bool is_declaration = base.is<BuiltinValue>() && base.as<BuiltinValue>()->entry->kind == BuiltinKind::Declaration;
+  note(sink_.report(codes::NotIndexable{}, expr.span, describe(base), is_declaration ? "; it stands in the type of a parameter" : "").emit());
+  return PoisonValue{};
+}
+
+// `x[:, None]`: new axes of extent 1.
+Value Lowering::index_tile(const syntax::Expr& expr, const syntax::Subscript& node, TileValue tile) {
+  const ir::Value& from = function_.value(tile.id);
+  std::vector<int64_t> shape;
+  std::vector<int> axis_map;
+  size_t axis = 0;
+  for (const syntax::ExprPtr& index : node.indices) {
+    if (index->is<syntax::NoneLiteral>()) {
+      shape.push_back(1);
+      continue;
+    }
+    const auto* slice = index->as<syntax::Slice>();
+    if (slice == nullptr || slice->lo != nullptr) {
+      report_not_lowered(index->span, "a part of a register tile", "store it to a shared tile and load the part, or index before loading");
+      return PoisonValue{};
+    }
+    if (axis == from.shape.size()) {
+      note(sink_.report(codes::IndexCount{}, expr.span, describe_tile(tile.id), from.shape.size(), axis + 1).emit());
+      return PoisonValue{};
+    }
+    axis_map.push_back(static_cast<int>(shape.size()));
+    shape.push_back(from.shape[axis++]);
+  }
+  for (; axis < from.shape.size(); ++axis) {
+    axis_map.push_back(static_cast<int>(shape.size()));
+    shape.push_back(from.shape[axis]);
+  }
+  if (shape.size() > static_cast<size_t>(target::kMaxTileRank)) {
+    note(sink_.report(codes::IndexCount{}, expr.span, describe_tile(tile.id), target::kMaxTileRank, shape.size()).emit());
+    return PoisonValue{};
+  }
+  return TileValue{broadcast(tile.id, shape, std::move(axis_map), expr.span)};
+}
+
+}  // namespace tw::sema
