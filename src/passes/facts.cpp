@@ -121,6 +121,9 @@ Facts::Facts(const ir::Function& function) : function_(function) {
       finite_.insert(assumption.finite.index);
     }
   }
+  int spaces = 0;
+  ir::for_each_op(function.body, [&](const ir::Op& op) { spaces += std::holds_alternative<ir::TilesOp>(op.body) ? 1 : 0; });
+  has_one_space_ = spaces == 1;
   scan(function.body);
   ranges_.clear();
   divisors_.clear();
@@ -212,6 +215,11 @@ void Facts::scan(const ir::Block& block) {
       scan(loop->body);
     } else if (const auto* tiles = std::get_if<ir::TilesOp>(&op.body)) {
       for (size_t i = 0; i < tiles->variables.size(); ++i) {
+        // Nothing runs for an empty space, so inside the only one every extent is at least 1.
+        if (has_one_space_) {
+          refine(tiles->extents[i], {1, kInf});
+          ranges_.erase(tiles->extents[i]);
+        }
         SymbolFacts& facts = symbols_[tiles->variables[i]];
         facts.range = {0, std::max<int64_t>(0, add_bounds(range(tiles->extents[i]).hi, -1))};
         add_below(tiles->variables[i], tiles->extents[i]);

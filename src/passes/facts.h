@@ -72,6 +72,7 @@ class Facts {
   [[nodiscard]] int64_t compute_divisor(ir::ExprId id) const;
 
   const ir::Function& function_;
+  bool has_one_space_ = false;
   std::unordered_map<ir::SymbolId, SymbolFacts> symbols_;
   std::unordered_map<ir::ExprId, int64_t> assumed_divisors_;
   std::unordered_map<ir::ExprId, Range> assumed_ranges_;

@@ -164,26 +164,34 @@ class AtomSelection {
     if (a != nullptr && b != nullptr) {
       slice_k = atom->kind == MmaKind::Mma ? atom->k : (tile_k % 4 == 0 ? 4 : 1);
     }
-    ValueId c = mma.c;
-    for (int64_t begin = 0; begin < tile_k; begin += slice_k) {
-      ir::MmaOp part = mma;
+    // The operands of slice i + 1 are loaded before slice i is multiplied, so that the loads hide behind the product.
+    std::vector<ir::MmaOp> parts(static_cast<size_t>(tile_k / slice_k), mma);
+    auto load_part = [&](size_t i) {
+      const auto begin = static_cast<int64_t>(i) * slice_k;
       if (a != nullptr) {
-        part.a = load(op, slice(*a, begin, slice_k), *atom, out);
+        parts[i].a = load(op, slice(*a, begin, slice_k), *atom, out);
       }
       if (b != nullptr) {
-        part.b = load(op, slice(*b, begin, slice_k), *atom, out);
+        parts[i].b = load(op, slice(*b, begin, slice_k), *atom, out);
+      }
+    };
+    load_part(0);
+    ValueId c = mma.c;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const bool is_last = i + 1 == parts.size();
+      ir::MmaOp& part = parts[i];
+      if (!is_last) {
+        load_part(i + 1);
+        ir::Value partial = function_.value(mma.result);
+        part.result = function_.add_value(std::move(partial));
       }
       part.c = c;
-      if (begin + slice_k < tile_k) {
-        ir::Value partial = function_.value(mma.result);
-        part.result = function_.add_value(partial);
-      }
       c = part.result;
-      if (begin + slice_k < tile_k) {
-        out.push_back(make_op(function_, op.span, std::move(part)));
-      } else {
+      if (is_last) {
         op.body = std::move(part);
         out.push_back(std::move(op));
+      } else {
+        out.push_back(make_op(function_, op.span, std::move(part)));
       }
     }
     return {};
