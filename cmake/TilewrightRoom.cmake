@@ -72,10 +72,11 @@ function(tw_add_test)
   gtest_discover_tests(${ARG_NAME} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES LABELS "${ARG_LABELS}")
 endfunction()
 
-# tw_add_fuzzer(SOURCE x_fuzz.cpp DEPS room ...): defines LLVMFuzzerTestOneInput. Under the `fuzz` preset (clang) it is a
-# libFuzzer program; elsewhere the same entry runs on seeded inputs for a few seconds as a quick test.
+# tw_add_fuzzer(SOURCE x_fuzz.cpp DEPS room ... [CORPUS folder ...]): defines LLVMFuzzerTestOneInput. Under the `fuzz` preset
+# (clang) it is a libFuzzer program; elsewhere the same entry runs on seeded inputs for a few seconds as a quick test.
+# Seeds are in tests/corpora/x_fuzz and in the CORPUS folders, named from the top of the tree.
 function(tw_add_fuzzer)
-  cmake_parse_arguments(ARG "" "SOURCE" "DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "" "SOURCE" "DEPS;CORPUS" ${ARGN})
   if(NOT TW_BUILD_TESTS AND NOT TW_LIBFUZZER)
     return()
   endif()
@@ -86,12 +87,18 @@ function(tw_add_fuzzer)
     string(REPLACE "/" "_" dep_target "tw_${dep}")
     target_link_libraries(${target} PRIVATE ${dep_target})
   endforeach()
+  foreach(folder IN ITEMS "tests/corpora/${stem}" LISTS ARG_CORPUS)
+    list(APPEND corpus "${CMAKE_SOURCE_DIR}/${folder}")
+  endforeach()
   if(TW_LIBFUZZER)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin/fuzz")
+    # scripts/slow.sh hands the seeds to the fuzzer.
+    list(JOIN corpus "\n" corpus_lines)
+    file(WRITE "${CMAKE_BINARY_DIR}/bin/fuzz/${target}.corpus" "${corpus_lines}\n")
   else()
     target_sources(${target} PRIVATE "${CMAKE_SOURCE_DIR}/tests/fuzz/seeded_main.cpp")
-    add_test(NAME ${stem} COMMAND ${target} --seconds=2 "${CMAKE_SOURCE_DIR}/tests/corpora/${stem}")
+    add_test(NAME ${stem} COMMAND ${target} --seconds=2 ${corpus})
     set_tests_properties(${stem} PROPERTIES LABELS quick)
   endif()
 endfunction()

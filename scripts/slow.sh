@@ -90,15 +90,17 @@ suite_fuzz() {
   scripts/setup.sh --slow
   build fuzz
   local fuzzer found=0
-  for fuzzer in build/fuzz/bin/fuzz/*; do
+  for fuzzer in build/fuzz/bin/fuzz/tw_*_fuzz; do
     [ -x "$fuzzer" ] || continue
     found=1
-    local name
+    local name folder
     name="$(basename "$fuzzer")"
-    mkdir -p "build/fuzz/corpus/$name" "build/fuzz/crashes"
-    say "$name for $minutes minutes"
+    mkdir -p "build/fuzz/corpus/$name" build/fuzz/crashes
     local seeds=()
-    [ -d "tests/corpora/${name#tw_}" ] && seeds=("tests/corpora/${name#tw_}")
+    while read -r folder; do
+      [ -d "$folder" ] && seeds+=("$folder")
+    done <"$fuzzer.corpus"
+    say "$name for $minutes minutes"
     # A crash is kept as a file whose name the fuzzer prints; run the fuzzer on it to see it again.
     "$fuzzer" -max_total_time=$((minutes * 60)) -timeout=25 -rss_limit_mb=4096 -fork="$jobs" -ignore_crashes=0 \
       -artifact_prefix=build/fuzz/crashes/ "build/fuzz/corpus/$name" "${seeds[@]}"

@@ -52,7 +52,7 @@ struct LlmOptions {
 std::string render_llm(std::span<const Diagnostic> diagnostics, const SourceManager& sources,
                        const LlmOptions& options);
 
-// "TW2007".
+// "TW9001".
 std::string code_text(const CodeInfo& code);
 // "error", "warning", "remark".
 std::string_view severity_name(Severity severity);

@@ -24,7 +24,10 @@ void run(const std::string& input) {
 std::vector<std::string> read_corpus(const std::string& folder) {
   std::vector<std::string> corpus;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error)) {
+    if (!entry.is_regular_file()) {
+      continue;
+    }
     std::ifstream file(entry.path(), std::ios::binary);
     corpus.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
