@@ -12,10 +12,15 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size_bytes);
+// An entry may know better than we how to change an input.
+extern "C" __attribute__((weak)) size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size_bytes, size_t max_size_bytes,
+                                                                unsigned seed);
 
 namespace {
 
 using Random = std::mt19937_64;
+
+constexpr size_t kMaxGrowthBytes = 4096;
 
 void run(const std::string& input) {
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
@@ -36,6 +41,13 @@ std::vector<std::string> read_corpus(const std::string& folder) {
 
 std::string mutated(Random& random, const std::vector<std::string>& corpus) {
   std::string text = corpus.empty() ? std::string() : corpus[random() % corpus.size()];
+  if (LLVMFuzzerCustomMutator != nullptr) {
+    size_t size_bytes = text.size();
+    text.resize(size_bytes + kMaxGrowthBytes);
+    text.resize(LLVMFuzzerCustomMutator(reinterpret_cast<uint8_t*>(text.data()), size_bytes, text.size(),
+                                        static_cast<unsigned>(random())));
+    return text;
+  }
   for (uint64_t edits = 1 + random() % 4; edits > 0; --edits) {
     size_t at = text.empty() ? 0 : random() % text.size();
     size_t length = text.empty() ? 0 : random() % std::min<size_t>(text.size() - at, 16);
