@@ -12,7 +12,7 @@
 namespace tw::cli {
 namespace {
 
-// `TW2007`, `tw2007` and `2007`.
+// `TW9001`, `tw9001` and `9001`.
 const diag::CodeInfo* find_code(std::string_view text) {
   if (text.size() > 2 && (text[0] == 'T' || text[0] == 't') && (text[1] == 'W' || text[1] == 'w')) {
     text.remove_prefix(2);
