@@ -20,11 +20,12 @@ uint64_t make_stamp(uint32_t instance, uint64_t piece) { return (uint64_t{instan
 
 }  // namespace
 
-MachineMemory make_machine_memory(const BoundProblem& bound, const Problem& problem) {
+MachineMemory make_machine_memory(const BoundProblem& bound, const Problem& problem, const MachineMemory* inputs) {
   MachineMemory memory;
-  memory.bytes = std::make_shared<std::vector<TensorMemory>>();
   for (size_t i = 0; i < bound.tensors.size(); ++i) {
-    memory.bytes->emplace_back(*bound.function, i, bound.tensors[i], problem);
+    const bool is_shared = inputs != nullptr && bound.function->tensors[i].direction == ir::Direction::In;
+    memory.bytes.push_back(is_shared ? inputs->bytes[i]
+                                     : std::make_shared<TensorMemory>(*bound.function, i, bound.tensors[i], problem));
   }
   memory.stamps.resize(bound.tensors.size());
   memory.contributions.resize(bound.tensors.size());
@@ -195,7 +196,7 @@ bool BlockMachine::read_global(const Place& place, int count, std::byte* out) {
     report(ViolationKind::Misaligned, place, address, size, place.value);
     return false;
   }
-  (*memory_.bytes)[place.side->object].read(address, size, out);
+  memory_.bytes[place.side->object]->read(address, size, out);
   const bool is_written = function_.tensors[place.side->object].direction != ir::Direction::In;
   for (int j = 0; j < count && (count > 1 || is_written); ++j) {
     const int64_t value = place.value + j;
@@ -301,7 +302,7 @@ void BlockMachine::write_global(const Place& place, int count, const std::byte* 
     memory_.stamps[object].at(static_cast<uint64_t>(place.element + j)) =
         static_cast<uint64_t>(walk_.block + 1) << 32 | (uint64_t{place.instance} + 1);
   }
-  (*memory_.bytes)[object].write(address, size, in);
+  memory_.bytes[object]->write(address, size, in);
 }
 
 // ---- Copies

@@ -18,13 +18,14 @@ namespace tw::emulator {
 
 // Global memory of a launch on the machine.
 struct MachineMemory {
-  std::shared_ptr<std::vector<TensorMemory>> bytes;
+  std::vector<std::shared_ptr<TensorMemory>> bytes;
   // Writer of each element that the launch wrote: (block + 1) << 32 | (instance + 1).
   std::vector<Paged<uint64_t>> stamps;
   // `red` contributions received.
   std::vector<Paged<uint32_t>> contributions;
 };
-MachineMemory make_machine_memory(const BoundProblem& bound, const Problem& problem);
+// `inputs`: take the In tensors, which no run changes, from another launch of the same problem.
+MachineMemory make_machine_memory(const BoundProblem& bound, const Problem& problem, const MachineMemory* inputs = nullptr);
 
 // One block: its registers, shared memory, stamps and pending copies. Executes dynamic ops for ranges of threads; which
 // threads, when, is the scheduler's business.

@@ -165,14 +165,14 @@ void BlockMachine::execute_op(const Instance& instance, const ir::RedOp& op, int
         continue;
       }
       std::byte bytes[kMaxVectorBytes];
-      (*memory_.bytes)[object].read(address, to.side->element_bytes, bytes);
+      memory_.bytes[object]->read(address, to.side->element_bytes, bytes);
       with_elements(registers_[op.value.index], [&](auto* values) {
         std::decay_t<decltype(*values)> old{};
         decode_elements(type, bytes, 1, &old);
         const auto sum = combine(op.kind, type, old, values[t * plan.access.values + v]);
         encode_elements(type, &sum, 1, bytes);
       });
-      (*memory_.bytes)[object].write(address, to.side->element_bytes, bytes);
+      memory_.bytes[object]->write(address, to.side->element_bytes, bytes);
       ++memory_.contributions[object].at(static_cast<uint64_t>(to.element));
     }
   }

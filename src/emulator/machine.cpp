@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <random>
 
 #include "emulator/block_machine.h"
@@ -55,7 +54,7 @@ class OutputComparison {
       std::byte expected[8];
       std::byte got[8];
       reading_.bytes(tensor).read(element * size, size, expected);
-      (*machine_.bytes)[tensor].read(element * size, size, got);
+      machine_.bytes[tensor]->read(element * size, size, got);
       const uint32_t* contributions = machine_.contributions[tensor].find(static_cast<uint64_t>(element));
       const uint32_t received = contributions != nullptr ? *contributions : 0;
       if (received != shadow.contributions) {
@@ -67,7 +66,7 @@ class OutputComparison {
         }
         continue;
       }
-      if (std::equal(expected, expected + size, got) || is_close(type, expected, got, shadow)) {
+      if (is_within_reassociation(type, expected, got, shadow)) {
         continue;
       }
       ++mismatches;
@@ -85,19 +84,6 @@ class OutputComparison {
     return as_double(one, 0);
   }
   static std::string text(ElementType type, const std::byte* bytes) { return element_text(type, value_of(type, bytes)); }
-
-  static bool is_close(ElementType type, const std::byte* expected, const std::byte* got, const CellShadow& shadow) {
-    const double a = value_of(type, expected);
-    const double b = value_of(type, got);
-    if (std::isnan(a) && std::isnan(b)) {
-      return true;
-    }
-    double bound = shadow.slack;
-    if (shadow.contributions > 1 && is_floating(type)) {
-      bound += 2.0 * (shadow.contributions - 1) * 0x1p-24 * shadow.magnitude;
-    }
-    return std::abs(a - b) <= bound;
-  }
 
   Violation describe(ViolationKind kind, size_t tensor, int64_t element, const CellShadow& shadow) const {
     const BoundTensor& shape = bound_.tensors[tensor];
@@ -139,58 +125,78 @@ std::vector<int64_t> blocks_to_run(const MachineOptions& options, int64_t grid, 
   return blocks;
 }
 
+struct Launch {
+  BoundProblem bound;
+  LaunchPlan plan;
+};
+
+Result<Launch, ReadingError> prepare(const ir::Function& function, const Problem& problem) {
+  Launch launch;
+  TW_TRY(launch.bound, bind(function, problem));
+  launch.plan = make_plan(function, launch.bound);
+  if (!launch.plan.problem.empty()) {
+    ReadingError error;
+    error.kind = ReadingErrorKind::Unsupported;
+    error.message = launch.plan.problem;
+    error.span = function.span;
+    return fail(std::move(error));
+  }
+  return launch;
+}
+
+ReadingOptions reading_options(const MachineOptions& options) {
+  ReadingOptions out;
+  out.limits = options.limits;
+  return out;
+}
+
+// False: there is nothing to learn from further blocks.
+bool run_block(const Launch& launch, const BlockReading& reading, const Schedule& schedule, const MachineOptions& options,
+               MachineMemory& memory, MachineRun& run) {
+  Schedule of_block = schedule;
+  of_block.seed += static_cast<uint64_t>(reading.walk.block) * 7919;
+  BlockMachine machine(launch.bound, launch.plan, reading, memory, options.max_violations, run.violations);
+  const BlockOutcome outcome =
+      run_schedule(machine, reading.walk, of_block, launch.plan.threads, launch.plan.warp_threads, run.violations);
+  run.steps += outcome.steps;
+  run.hold_expired = run.hold_expired || outcome.hold_expired;
+  return !machine.is_stopped();
+}
+
 }  // namespace
 
 MachineRun run_machine(const ir::Function& function, const Problem& problem, const Schedule& schedule,
                        const MachineOptions& options) {
   MachineRun run;
-  auto bound = bind(function, problem);
-  if (!bound) {
-    run.reading_error = std::move(bound).error();
+  auto launch = prepare(function, problem);
+  if (!launch) {
+    run.reading_error = std::move(launch).error();
     return run;
   }
-  run.bound = *std::move(bound);
-  const LaunchPlan plan = make_plan(function, run.bound);
-  if (!plan.problem.empty()) {
-    ReadingError error;
-    error.kind = ReadingErrorKind::Unsupported;
-    error.message = plan.problem;
-    error.span = function.span;
-    run.reading_error = std::move(error);
-    return run;
-  }
-  run.reading_memory = std::make_shared<ReadingMemory>(run.bound, problem);
-  MachineMemory memory = make_machine_memory(run.bound, problem);
+  MachineMemory memory = make_machine_memory(launch->bound, problem);
   run.memory = memory.bytes;
-  ReadingOptions reading_options;
-  reading_options.limits = options.limits;
-  for (int64_t block : blocks_to_run(options, run.bound.grid, schedule)) {
-    auto reading = read_block(run.bound, block, reading_options, true, *run.reading_memory);
+  run.reading_memory = std::make_shared<ReadingMemory>(launch->bound, problem);
+  for (int64_t block : blocks_to_run(options, launch->bound.grid, schedule)) {
+    auto reading = read_block(launch->bound, block, reading_options(options), true, *run.reading_memory);
     if (!reading) {
       run.reading_error = std::move(reading).error();
-      return run;
+      break;
     }
-    Schedule of_block = schedule;
-    of_block.seed += static_cast<uint64_t>(block) * 7919;
-    BlockMachine machine(run.bound, plan, *reading, memory, options.max_violations, run.violations);
-    const BlockOutcome outcome =
-        run_schedule(machine, reading->walk, of_block, plan.threads, plan.warp_threads, run.violations);
-    run.steps += outcome.steps;
-    run.hold_expired = run.hold_expired || outcome.hold_expired;
-    if (machine.is_stopped()) {
-      return run;
+    if (!run_block(*launch, *reading, schedule, options, memory, run)) {
+      break;
     }
   }
-  if (options.compare_outputs) {
-    OutputComparison(run.bound, memory, *run.reading_memory, options.max_violations, run.violations).run();
+  if (run.is_good() && options.compare_outputs) {
+    OutputComparison(launch->bound, memory, *run.reading_memory, options.max_violations, run.violations).run();
   }
+  run.bound = std::move(launch->bound);
   return run;
 }
 
 std::vector<std::byte> MachineRun::bytes_of(ir::TensorId tensor) const {
   const BoundTensor& shape = bound.tensors[tensor.index];
   std::vector<std::byte> out(static_cast<size_t>(shape.allocation_elements * shape.element_bytes));
-  (*memory)[tensor.index].read(0, static_cast<int64_t>(out.size()), out.data());
+  memory[tensor.index]->read(0, static_cast<int64_t>(out.size()), out.data());
   return out;
 }
 
@@ -210,10 +216,46 @@ Replay replay(const ir::Function& function, const Problem& problem, const Schedu
 Hunt hunt(const ir::Function& function, const Problem& problem, const std::vector<Schedule>& schedules,
           const MachineOptions& options) {
   Hunt out;
-  for (const Schedule& schedule : schedules) {
-    out.run = run_machine(function, problem, schedule, options);
+  auto launch = prepare(function, problem);
+  if (!launch) {
+    out.run.reading_error = std::move(launch).error();
+    return out;
+  }
+  auto reading_memory = std::make_shared<ReadingMemory>(launch->bound, problem);
+  std::vector<MachineMemory> memories;
+  std::vector<MachineRun> runs(schedules.size());
+  for (size_t s = 0; s < schedules.size(); ++s) {
+    memories.push_back(make_machine_memory(launch->bound, problem, s == 0 ? nullptr : memories.data()));
+  }
+  auto take = [&](size_t s) {
+    out.run = std::move(runs[s]);
+    out.run.memory = memories[s].bytes;
+    out.run.reading_memory = reading_memory;
+    out.run.bound = std::move(launch->bound);
     if (!out.run.is_good()) {
-      out.schedule = schedule;
+      out.schedule = schedules[s];
+    }
+  };
+  for (int64_t block : blocks_to_run(options, launch->bound.grid, {})) {
+    auto reading = read_block(launch->bound, block, reading_options(options), true, *reading_memory);
+    if (!reading) {
+      out.run.reading_error = std::move(reading).error();
+      return out;
+    }
+    for (size_t s = 0; s < schedules.size(); ++s) {
+      run_block(*launch, *reading, schedules[s], options, memories[s], runs[s]);
+      if (!runs[s].is_good()) {
+        take(s);
+        return out;
+      }
+    }
+  }
+  for (size_t s = 0; s < schedules.size(); ++s) {
+    if (options.compare_outputs) {
+      OutputComparison(launch->bound, memories[s], *reading_memory, options.max_violations, runs[s].violations).run();
+    }
+    if (!runs[s].is_good() || s + 1 == schedules.size()) {
+      take(s);
       return out;
     }
   }

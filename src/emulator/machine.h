@@ -34,7 +34,7 @@ struct MachineRun {
   std::vector<Violation> violations;
   BoundProblem bound;
   // The machine's and the reading's memories after the launch.
-  std::shared_ptr<std::vector<TensorMemory>> memory;
+  std::vector<std::shared_ptr<TensorMemory>> memory;
   std::shared_ptr<ReadingMemory> reading_memory;
   // Dynamic ops times threads executed.
   int64_t steps = 0;
@@ -58,8 +58,10 @@ struct Replay {
 };
 Replay replay(const ir::Function& function, const Problem& problem, const Schedule& schedule, int64_t block);
 
-// Runs the schedules one after the other until one goes wrong.
+// Runs every block under each of the schedules until one goes wrong; the reading is made once. Stops at the first block
+// with a finding, so `run` may hold part of a launch only.
 struct Hunt {
+  // The schedule that goes wrong; nothing: none does, or the reading itself fails.
   std::optional<Schedule> schedule;
   MachineRun run;
 };

@@ -225,6 +225,159 @@ TEST(Machine, the_same_schedule_gives_the_same_run) {
   }
 }
 
+// Y[i, :] = X[i, :] / sum(X[i, :]) on tiles of 4 x 64, a row across two warps.
+struct RowSumOptions {
+  bool through_scratch = true;
+  bool sync = true;
+  // Lanes of one warp only: no scratch is needed.
+  bool swap_rows = false;
+};
+ir::Function make_row_normalize(const RowSumOptions& o) {
+  using target::TvLayout;
+  constexpr int kNone = target::TvMode::kReplicated;
+  test::Builder b("row_normalize", 64);
+  const ir::ExprId m = b.size("M");
+  const ir::ExprId n = b.number(64);
+  const ir::TensorId x = b.tensor("X", ir::Direction::In, ElementType::F32, {m, n});
+  const ir::TensorId y = b.tensor("Y", ir::Direction::Out, ElementType::F32, {m, n});
+  const TvLayout tile{{{32, 1, 1}, {2, 1, 32}}, {{4, 0, 1}}};
+  const TvLayout partial{{{32, kNone, 0}, {2, 1, 1}}, {{4, 0, 1}}};
+  const TvLayout gathered{{{64, kNone, 0}}, {{2, 1, 1}, {4, 0, 1}}};
+  const TvLayout row{{{64, kNone, 0}}, {{4, 0, 1}}};
+  const ir::SymbolId i = b.symbol("i", ir::SymbolKind::TileCoord);
+  const ir::SymbolId linear = b.symbol("t", ir::SymbolKind::TileIndex);
+  ir::TilesOp tiles;
+  tiles.variables = {i};
+  tiles.extents = {b.f.exprs.ceil_div(m, b.number(4))};
+  tiles.linear = linear;
+  tiles.decode = {b.ref(linear)};
+  const ir::ExprId lo = b.f.exprs.mul(b.ref(i), b.number(4));
+  const ir::ValueId v = b.value("x", ElementType::F32, {4, 64}, tile);
+  const ir::ValueId sum = b.value("sum", ElementType::F32, {4}, row);
+  const ir::ValueId spread = b.value("spread", ElementType::F32, {4, 64}, tile);
+  const ir::ValueId result = b.value("result", ElementType::F32, {4, 64}, tile);
+  b.add(tiles.body, ir::LoadOp{b.region(x, {{lo, 4}, {b.number(0), 64}}), {}, 0.0, v, {1, {true, false}}});
+  if (o.through_scratch) {
+    const ir::SharedId scratch = b.shared("scratch", ElementType::F32, {4, 2});
+    const ir::ValueId part = b.value("part", ElementType::F32, {4, 2}, partial);
+    const ir::ValueId parts = b.value("parts", ElementType::F32, {4, 2}, gathered);
+    const ir::Region all = b.region(scratch, {{b.number(0), 4}, {b.number(0), 2}});
+    b.add(tiles.body, ir::ReduceOp{v, 1, ir::ReduceKind::Add, 2, 32, part});
+    b.add(tiles.body, ir::StoreOp{part, all, {}, {}});
+    if (o.sync) {
+      b.add(tiles.body, ir::SyncOp{});
+    }
+    b.add(tiles.body, ir::LoadOp{all, {}, 0.0, parts, {}});
+    b.add(tiles.body, ir::ReduceOp{parts, 1, ir::ReduceKind::Add, 1, 1, sum});
+  } else {
+    b.add(tiles.body, ir::ReduceOp{v, 1, ir::ReduceKind::Add, 1, 1, sum});
+  }
+  b.add(tiles.body, ir::BroadcastOp{sum, {0}, spread});
+  b.add(tiles.body, ir::ElementwiseOp{ir::ElementwiseKind::Div, {v, spread}, result, false});
+  b.add(tiles.body, ir::StoreOp{result, b.region(y, {{lo, 4}, {b.number(0), 64}}), {}, {1, {true, false}}});
+  b.add(b.f.body, std::move(tiles));
+  return std::move(b.f);
+}
+
+TEST(Machine, reductions_across_warps_agree_within_the_order_of_additions) {
+  const ir::Function f = make_row_normalize({});
+  ASSERT_TRUE(ir::check_structure(f)) << ir::check_structure(f).error().message;
+  Problem problem;
+  problem.sizes["M"] = 10;
+  for (const Schedule& schedule : standard_schedules(f.threads, 10, 5)) {
+    MachineRun run = run_machine(f, problem, schedule);
+    EXPECT_TRUE(run.is_good()) << describe(run);
+  }
+  // The order differs from the reading's, so the bits do too: the bound is needed.
+  MachineRun run = run_machine(f, problem);
+  EXPECT_NE(run.bytes_of(ir::TensorId(1)), run_reading(f, problem).bytes_of(ir::TensorId(1)));
+}
+
+TEST(Machine, a_reduction_without_its_barrier_is_found) {
+  EXPECT_FALSE(kinds_found(make_row_normalize({.sync = false}), [] {
+                 Problem problem;
+                 problem.sizes["M"] = 4;
+                 return problem;
+               }()).empty());
+}
+
+TEST(Machine, a_reduction_does_not_see_other_warps) {
+  Problem problem;
+  problem.sizes["M"] = 4;
+  const std::set<ViolationKind> kinds = kinds_found(make_row_normalize({.through_scratch = false}), problem, 1);
+  EXPECT_EQ(kinds, std::set<ViolationKind>{ViolationKind::LayoutMismatch});
+}
+
+TEST(Machine, contributions_to_an_accumulator_are_counted) {
+  for (bool duplicate : {false, true}) {
+    test::Builder b("accumulate", 32);
+    const ir::ExprId m = b.size("M");
+    const ir::TensorId x = b.tensor("X", ir::Direction::In, ElementType::F32, {m, b.number(32)});
+    const ir::TensorId y = b.tensor("Y", ir::Direction::Acc, ElementType::F32, {b.number(32)});
+    b.f.tensors[y.index].acc_op = ir::ReduceKind::Add;
+    ir::TilesOp tiles;
+    const ir::SymbolId i = b.symbol("i", ir::SymbolKind::TileCoord);
+    tiles.variables = {i};
+    tiles.extents = {m};
+    tiles.linear = b.symbol("t", ir::SymbolKind::TileIndex);
+    tiles.decode = {b.ref(tiles.linear)};
+    const ir::ValueId v = b.value("x", ElementType::F32, {32}, {{{32, 0, 1}}, {}});
+    b.add(tiles.body, ir::LoadOp{b.region(x, {{b.ref(i), 0}, {b.number(0), 32}}), {}, 0.0, v, {1, {false, false}}});
+    b.add(tiles.body, ir::RedOp{v, b.region(y, {{b.number(0), 32}}), ir::ReduceKind::Add, {1, {true}}});
+    if (duplicate) {
+      // The machine's register tile has every element twice without saying so.
+      b.f.values[v.index].layout = target::TvLayout{{{32, 0, 1}}, {{2, 0, 0}}};
+      b.f.values[v.index].layout->values[0].axis = 0;
+      b.f.values[v.index].layout->threads = {{16, 0, 1}, {2, 0, 0}};
+    }
+    b.add(b.f.body, std::move(tiles));
+    Problem problem;
+    problem.sizes["M"] = 9;
+    MachineRun run = run_machine(b.f, problem);
+    if (duplicate) {
+      ASSERT_FALSE(run.violations.empty());
+      EXPECT_EQ(run.violations.front().kind, ViolationKind::MissingContribution);
+    } else {
+      EXPECT_TRUE(run.is_good()) << describe(run);
+    }
+  }
+}
+
+TEST(Machine, relayout_inside_a_warp_is_a_shuffle_and_across_warps_refused) {
+  for (int threads : {32, 64}) {
+    test::Builder b("relayout", threads);
+    const ir::TensorId x = b.tensor("X", ir::Direction::In, ElementType::F32, {b.number(8), b.number(threads)});
+    const ir::TensorId y = b.tensor("Y", ir::Direction::Out, ElementType::F32, {b.number(8), b.number(threads)});
+    const target::TvLayout by_column{{{threads, 1, 1}}, {{8, 0, 1}}};
+    const target::TvLayout by_row{{{8, 0, 1}, {threads / 8, 1, 1}}, {{8, 1, threads / 8}}};
+    const ir::ValueId v = b.value("x", ElementType::F32, {8, threads}, by_column);
+    const ir::ValueId w = b.value("y", ElementType::F32, {8, threads}, by_row);
+    const std::vector<std::pair<ir::ExprId, int64_t>> whole = {{b.number(0), 8}, {b.number(0), threads}};
+    b.add(b.f.body, ir::LoadOp{b.region(x, whole), {}, 0.0, v, {1, {false, false}}});
+    b.add(b.f.body, ir::RelayoutOp{v, w, false});
+    b.add(b.f.body, ir::StoreOp{w, b.region(y, whole), {}, {1, {false, false}}});
+    MachineRun run = run_machine(b.f, {}, standard_schedules(threads, 8, 1).back());
+    if (threads == 32) {
+      EXPECT_TRUE(run.is_good()) << describe(run);
+    } else {
+      ASSERT_FALSE(run.is_good());
+      EXPECT_EQ(run.violations.front().kind, ViolationKind::LayoutMismatch);
+    }
+  }
+}
+
+TEST(Machine, hunting_finds_what_single_runs_find) {
+  const ir::Function wrong = make_gemm({.pending = 2});
+  const ir::Function right = make_gemm({});
+  const std::vector<Schedule> schedules = standard_schedules(wrong.threads, 10, 4);
+  Hunt found = hunt(wrong, gemm_problem(64, 64, 160), schedules);
+  ASSERT_TRUE(found.schedule);
+  EXPECT_FALSE(run_machine(wrong, gemm_problem(64, 64, 160), *found.schedule).is_good());
+  Hunt none = hunt(right, gemm_problem(64, 64, 160), schedules);
+  EXPECT_FALSE(none.schedule) << describe(none.run);
+  EXPECT_TRUE(none.run.is_good());
+}
+
 TEST(Schedule, survives_json) {
   Schedule schedule;
   schedule.mode = ScheduleMode::Priority;

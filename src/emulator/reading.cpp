@@ -641,6 +641,74 @@ Reading run_reading(const ir::Function& function, const Problem& problem, const 
   return reading;
 }
 
+bool is_within_reassociation(ElementType type, const std::byte* a, const std::byte* b, const CellShadow& shadow) {
+  if (std::equal(a, a + size_bytes(type), b)) {
+    return true;
+  }
+  Buffer values = make_buffer(type, 2);
+  decode_elements(type, a, 1, data_of(values, 0));
+  decode_elements(type, b, 1, data_of(values, 1));
+  const double x = as_double(values, 0);
+  const double y = as_double(values, 1);
+  if (std::isnan(x) && std::isnan(y)) {
+    return true;
+  }
+  double bound = shadow.slack;
+  if (shadow.contributions > 1 && is_floating(type)) {
+    bound += 2.0 * (shadow.contributions - 1) * 0x1p-24 * shadow.magnitude;
+  }
+  return std::abs(x - y) <= bound;
+}
+
+std::vector<OutputDifference> compare_outputs(const Reading& first, const Reading& second, size_t limit) {
+  std::vector<OutputDifference> out;
+  const ir::Function& function = *first.bound.function;
+  for (size_t t = 0; t < function.tensors.size(); ++t) {
+    const ir::Tensor& tensor = function.tensors[t];
+    if (tensor.direction == ir::Direction::In || tensor.direction == ir::Direction::Work) {
+      continue;
+    }
+    const auto size = static_cast<int64_t>(size_bytes(tensor.element));
+    auto text = [&](const std::byte* bytes) {
+      Buffer value = make_buffer(tensor.element, 1);
+      decode_elements(tensor.element, bytes, 1, data_of(value));
+      return element_text(tensor.element, as_double(value, 0));
+    };
+    std::vector<int64_t> elements;
+    const auto note_pages = [&](const Reading& reading) {
+      const ReadingMemory& memory = *reading.memory;
+      memory.shadow(t).for_each_page([&](uint64_t start, const CellShadow* shadows) {
+        for (uint64_t i = 0; i < Paged<CellShadow>::kPageElements; ++i) {
+          if (shadows[i].writer_block != 0) {
+            elements.push_back(static_cast<int64_t>(start + i));
+          }
+        }
+      });
+    };
+    note_pages(first);
+    note_pages(second);
+    std::ranges::sort(elements);
+    elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
+    for (int64_t element : elements) {
+      CellShadow shadow = first.memory->shadow(t).at(static_cast<uint64_t>(element));
+      const CellShadow& other = second.memory->shadow(t).at(static_cast<uint64_t>(element));
+      shadow.slack += other.slack;
+      std::byte a[8];
+      std::byte b[8];
+      first.memory->bytes(t).read(element * size, size, a);
+      second.memory->bytes(t).read(element * size, size, b);
+      if (is_within_reassociation(tensor.element, a, b, shadow)) {
+        continue;
+      }
+      out.push_back({{tensor.name, -1, first.bound.tensors[t].coordinates(element).value_or(std::vector<int64_t>{})}, text(a), text(b)});
+      if (out.size() >= limit) {
+        return out;
+      }
+    }
+  }
+  return out;
+}
+
 std::vector<std::byte> Reading::bytes_of(ir::TensorId tensor) const {
   const BoundTensor& shape = bound.tensors[tensor.index];
   std::vector<std::byte> out(static_cast<size_t>(shape.allocation_elements * shape.element_bytes));

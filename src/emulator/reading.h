@@ -95,6 +95,19 @@ struct Reading {
 // REQUIRES: `function` outlives the result.
 Reading run_reading(const ir::Function& function, const Problem& problem, const ReadingOptions& options = {});
 
+// Where two readings of one problem leave different outputs, beyond what another order of additions explains: R(lowered)
+// against R(source). REQUIRES: equal tensors. At most `limit` differences.
+struct OutputDifference {
+  CellName cell;
+  std::string first;
+  std::string second;
+};
+std::vector<OutputDifference> compare_outputs(const Reading& first, const Reading& second, size_t limit = 8);
+
+// Is the difference of two elements explained by the order of additions in the reading that `shadow` belongs to? Equal
+// bits and two NaNs always are.
+bool is_within_reassociation(ElementType type, const std::byte* a, const std::byte* b, const CellShadow& shadow);
+
 // The first Out element that nobody wrote.
 std::optional<ReadingError> find_unwritten(const BoundProblem& bound, ReadingMemory& memory);
 
