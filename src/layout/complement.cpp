@@ -2,7 +2,6 @@
 #include "layout/complement.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "layout/simplify.h"
@@ -38,9 +37,9 @@ Checked<Layout> complement(const Layout& a, const IntTuple& cotarget) {
   std::vector<FlatMode> modes = flat_modes(filtered);
   for (const FlatMode& mode : modes) {
     if (mode.stride < 0) {
-      return fail_law(Law::NonNegativeStride, {{"stride", mode.stride}},
-                      fmt::format("{} has the stride {}; a complement needs strides from 0", a.to_string(),
-                                  mode.stride));
+      return fail_law(
+          Law::NonNegativeStride, {{"stride", mode.stride}},
+          fmt::format("{} has the stride {}; a complement needs strides from 0", a.to_string(), mode.stride));
     }
   }
   std::stable_sort(modes.begin(), modes.end(),
@@ -64,6 +63,8 @@ Checked<Layout> complement(const Layout& a, const IntTuple& cotarget) {
   return coalesce(whole);
 }
 
-Checked<Layout> complement(const Layout& a) { return complement(a, filter(a).cosize()); }
+Checked<Layout> complement(const Layout& a) {
+  return complement(a, filter(a).cosize());
+}
 
 }  // namespace tw::layout

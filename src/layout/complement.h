@@ -5,8 +5,8 @@
 
 namespace tw::layout {
 
-// The layout C that says where copies of A can be put without meeting each other: (A, C) is injective up to A's modes of
-// stride 0, C is increasing, and C repeats A until `cotarget` indices are reached.
+// The layout C that says where copies of A can be put without meeting each other: (A, C) is injective up to A's modes
+// of stride 0, C is increasing, and C repeats A until `cotarget` indices are reached.
 //   complement(4:1, 24) = 6:4        complement(6:4, 24) = 4:1       complement((2,2):(1,6), 24) = (3,2):(2,12)
 // It is exact, (A, C) reaches each index below cotarget once, when each stride of A divides the next (and the last
 // extent*stride divides cotarget); otherwise gaps are left between the copies, as between the rows of a padded tile:

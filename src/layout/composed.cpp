@@ -2,7 +2,6 @@
 #include "layout/composed.h"
 
 #include <bit>
-
 #include <fmt/format.h>
 
 #include "layout/text_reader.h"

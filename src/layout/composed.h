@@ -34,7 +34,8 @@ class ComposedLayout {
   [[nodiscard]] int64_t size() const { return inner_.size(); }
   [[nodiscard]] size_t rank() const { return inner_.rank(); }
   [[nodiscard]] bool is_plain() const { return outer_.is_identity() && offset_ == 0; }
-  // One more than the largest value of the domain that the swizzle's block structure allows: a bound, not always reached.
+  // One more than the largest value of the domain that the swizzle's block structure allows: a bound, not always
+  // reached.
   [[nodiscard]] int64_t cosize_bound() const;
 
   // Exact inside the domain; beyond it, modulo 2^64.

@@ -2,7 +2,6 @@
 #include "layout/composition.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "layout/simplify.h"
@@ -11,7 +10,9 @@ namespace tw::layout {
 namespace {
 
 // |value|, or nothing for the one number that has none.
-Checked<int64_t> magnitude(int64_t value) { return value < 0 ? checked_mul(value, -1) : Checked<int64_t>(value); }
+Checked<int64_t> magnitude(int64_t value) {
+  return value < 0 ? checked_mul(value, -1) : Checked<int64_t>(value);
+}
 
 // The left side, ready for one composition: its merged modes, and how far the modes of the right side together go into
 // each of them. A value is the sum of its parts only while no digit carries into the next.
@@ -84,8 +85,7 @@ Checked<Layout> Composer::compose_leaf(int64_t extent, int64_t stride) {
       const int64_t taken = std::min(available, rest_extent);
       if (rest_extent % taken != 0) {
         return fail_law(
-            Law::ShapeDivisibility,
-            {{"extent", rest_extent}, {"taken", taken}, {"left_mode", static_cast<int64_t>(i)}},
+            Law::ShapeDivisibility, {{"extent", rest_extent}, {"taken", taken}, {"left_mode", static_cast<int64_t>(i)}},
             fmt::format("{}:{} takes {} steps in mode {} of the left side, which do not divide the {} that are left",
                         extent, stride, taken, i, rest_extent));
       }
@@ -142,10 +142,9 @@ Checked<Layout> composition(const Layout& a, const Tiler& tiler) {
     return composition(a, tiler.layout());
   }
   if (tiler.modes().size() > a.rank()) {
-    return fail_law(
-        Law::Rank,
-        {{"tiler", static_cast<int64_t>(tiler.modes().size())}, {"layout", static_cast<int64_t>(a.rank())}},
-        fmt::format("the tiler has {} modes, the layout {}", tiler.modes().size(), a.rank()));
+    return fail_law(Law::Rank,
+                    {{"tiler", static_cast<int64_t>(tiler.modes().size())}, {"layout", static_cast<int64_t>(a.rank())}},
+                    fmt::format("the tiler has {} modes, the layout {}", tiler.modes().size(), a.rank()));
   }
   std::vector<Layout> modes;
   for (size_t i = 0; i < tiler.modes().size(); ++i) {
@@ -158,6 +157,8 @@ Checked<Layout> composition(const Layout& a, const Tiler& tiler) {
   return Layout::concat(modes);
 }
 
-bool is_admissible(const Layout& a, const Layout& b) { return composition(a, b).has_value(); }
+bool is_admissible(const Layout& a, const Layout& b) {
+  return composition(a, b).has_value();
+}
 
 }  // namespace tw::layout

@@ -63,8 +63,7 @@ TEST(CompositionErrors, NamesLawModeAndNumbers) {
   EXPECT_FAILS(composition(L("(4,2):(1,10)"), L("(2,2):(1,-4)")), Law::Carry, ({1}));
   EXPECT_FAILS(composition(L("(4,8)"), tiler("<2:1,2:1,2:1>")), Law::Rank, ({}));
   EXPECT_FAILS(composition(L("(4,(4,6)):(1,(4,100))"), tiler("<2:1,2:6>")), Law::StrideDivisibility, ({1}));
-  EXPECT_FAILS(composition(L("2:4611686018427387904"), L("2:4")),
-               Law::Overflow, ({}));
+  EXPECT_FAILS(composition(L("2:4611686018427387904"), L("2:4")), Law::Overflow, ({}));
   const LayoutFailure failure = composition(L("(4,6):(1,10)"), L("(2,2):(1,6)")).error();
   EXPECT_EQ(failure.numbers[0], (Quantity{"stride", 6}));
   EXPECT_EQ(failure.numbers[1], (Quantity{"extent", 4}));

@@ -7,11 +7,11 @@ namespace tw::layout {
 namespace {
 
 Failure<LayoutFailure> fail_profile(const IntTuple& coordinate, const IntTuple& shape) {
-  return fail_law(Law::CoordinateProfile,
-                  {{"coordinate_rank", static_cast<int64_t>(coordinate.rank())},
-                   {"shape_rank", static_cast<int64_t>(shape.rank())}},
-                  fmt::format("coordinate {} does not fit the nesting of {}", coordinate.to_string(),
-                              shape.to_string()));
+  return fail_law(
+      Law::CoordinateProfile,
+      {{"coordinate_rank", static_cast<int64_t>(coordinate.rank())},
+       {"shape_rank", static_cast<int64_t>(shape.rank())}},
+      fmt::format("coordinate {} does not fit the nesting of {}", coordinate.to_string(), shape.to_string()));
 }
 
 // Recursion in every function below follows the shape or the coordinate; both are bounded here once.

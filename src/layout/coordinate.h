@@ -16,7 +16,8 @@ namespace tw::layout {
 // The linear index of the coordinate, leftmost leaf fastest.
 [[nodiscard]] Checked<int64_t> crd2idx(const IntTuple& coordinate, const IntTuple& shape);
 
-// The natural coordinate of an index (or of each index of a partial coordinate): crd2idx(idx2crd(i, s), s) = i for i >= 0.
+// The natural coordinate of an index (or of each index of a partial coordinate): crd2idx(idx2crd(i, s), s) = i for i >=
+// 0.
 [[nodiscard]] Checked<IntTuple> idx2crd(const IntTuple& index, const IntTuple& shape);
 // The natural coordinate of a value of the compact layout shape:stride: each leaf is (index / stride) % extent.
 [[nodiscard]] Checked<IntTuple> idx2crd(const IntTuple& index, const IntTuple& shape, const IntTuple& stride);

@@ -2,7 +2,6 @@
 #include "layout/divide.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "layout/complement.h"
@@ -27,9 +26,13 @@ Checked<ComposedLayout> on_inner(const ComposedLayout& a, const F& apply) {
 
 }  // namespace
 
-Checked<Layout> logical_divide(const Layout& a, const Tiler& tiler) { return by_mode(a, tiler, divide_by); }
+Checked<Layout> logical_divide(const Layout& a, const Tiler& tiler) {
+  return by_mode(a, tiler, divide_by);
+}
 
-Checked<Layout> zipped_divide(const Layout& a, const Tiler& tiler) { return zipped(a, tiler, divide_by); }
+Checked<Layout> zipped_divide(const Layout& a, const Tiler& tiler) {
+  return zipped(a, tiler, divide_by);
+}
 
 Checked<Layout> tiled_divide(const Layout& a, const Tiler& tiler) {
   TW_TRY(const Layout result, zipped_divide(a, tiler));
@@ -59,7 +62,8 @@ Checked<ComposedLayout> flat_divide(const ComposedLayout& a, const Tiler& tiler)
 
 bool divides_exactly(const Layout& tiler, int64_t n) {
   std::vector<FlatMode> modes = flat_modes(coalesce(tiler));
-  if (n < 1 || std::any_of(modes.begin(), modes.end(), [](const FlatMode& m) { return m.stride < 1 && m.extent > 1; })) {
+  if (n < 1 ||
+      std::any_of(modes.begin(), modes.end(), [](const FlatMode& m) { return m.stride < 1 && m.extent > 1; })) {
     return false;
   }
   std::erase_if(modes, [](const FlatMode& m) { return m.extent == 1; });

@@ -25,8 +25,8 @@ namespace tw::layout {
 [[nodiscard]] Checked<ComposedLayout> tiled_divide(const ComposedLayout& a, const Tiler& tiler);
 [[nodiscard]] Checked<ComposedLayout> flat_divide(const ComposedLayout& a, const Tiler& tiler);
 
-// Whether (T, complement(T, n)) is a bijection onto the first n indices: then dividing n elements by T loses and repeats
-// none. 4:2 divides 8 exactly; (2,2):(1,3) does not (index 2 lies in no tile), nor does 3:1 divide 4.
+// Whether (T, complement(T, n)) is a bijection onto the first n indices: then dividing n elements by T loses and
+// repeats none. 4:2 divides 8 exactly; (2,2):(1,3) does not (index 2 lies in no tile), nor does 3:1 divide 4.
 [[nodiscard]] bool divides_exactly(const Layout& tiler, int64_t n);
 
 }  // namespace tw::layout

@@ -33,7 +33,8 @@ TEST(Divide, IsAThroughTheTilerAndKeepsEveryElement) {
       continue;
     }
     const Layout rest = complement(t, a.shape()).value_or(Layout());
-    const Layout through = Layout::concat({t, divided->mode(1).size() == rest.size() ? rest : complement(t, a.size()).value()}).value();
+    const Layout through =
+        Layout::concat({t, divided->mode(1).size() == rest.size() ? rest : complement(t, a.size()).value()}).value();
     ASSERT_EQ(divided->size(), through.size());
     for (int64_t i = 0; i < divided->size(); ++i) {
       ASSERT_EQ((*divided)(i), a(through(i))) << a.to_string() << " / " << t.to_string();

@@ -2,9 +2,8 @@
 #include "layout/enumerate.h"
 
 #include <algorithm>
-#include <numeric>
-
 #include <fmt/format.h>
+#include <numeric>
 
 #include "layout/coordinate.h"
 #include "layout/simplify.h"
@@ -38,9 +37,8 @@ std::optional<std::pair<size_t, size_t>> find_collision(const std::vector<int64_
   }
   std::vector<uint32_t> order(values.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return values[a] != values[b] ? values[a] < values[b] : a < b;
-  });
+  std::sort(order.begin(), order.end(),
+            [&](uint32_t a, uint32_t b) { return values[a] != values[b] ? values[a] < values[b] : a < b; });
   std::optional<std::pair<size_t, size_t>> best;
   for (size_t i = 0; i + 1 < order.size(); ++i) {
     const bool starts_group = i == 0 || values[order[i - 1]] != values[order[i]];

@@ -35,7 +35,8 @@ struct Collision {
 [[nodiscard]] Checked<std::optional<int64_t>> first_gap(const ComposedLayout& layout, int64_t n,
                                                         int64_t limit = kMaxEnumeration);
 // Each of 0, ..., n-1 is a value (values outside are allowed).
-[[nodiscard]] Checked<bool> is_surjective_onto(const ComposedLayout& layout, int64_t n, int64_t limit = kMaxEnumeration);
+[[nodiscard]] Checked<bool> is_surjective_onto(const ComposedLayout& layout, int64_t n,
+                                               int64_t limit = kMaxEnumeration);
 // Each of 0, ..., n-1 is the value of exactly one index, and no value lies outside.
 [[nodiscard]] Checked<bool> is_bijective_onto(const ComposedLayout& layout, int64_t n, int64_t limit = kMaxEnumeration);
 

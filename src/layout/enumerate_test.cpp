@@ -12,9 +12,9 @@ namespace {
 TEST(Enumerate, AgreesWithALookAtEachCoordinate) {
   LayoutSource source(17);
   for (int n = 0; n < 3000; ++n) {
-    const ComposedLayout layout =
-        ComposedLayout::make(Swizzle::make(source.below(3), source.below(3), 2).value(), source.below(9), source.layout())
-            .value();
+    const ComposedLayout layout = ComposedLayout::make(Swizzle::make(source.below(3), source.below(3), 2).value(),
+                                                       source.below(9), source.layout())
+                                      .value();
     const std::vector<int64_t> values = all_values(layout).value();
     std::map<int64_t, int64_t> first;
     std::optional<std::pair<int64_t, int64_t>> collision;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-
 #include <fmt/format.h>
 
 #include "layout/evaluate.h"
@@ -13,7 +12,9 @@ namespace {
 
 constexpr int kMaxF2Bits = 64;
 
-uint64_t low_mask(int bits) { return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1; }
+uint64_t low_mask(int bits) {
+  return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+}
 
 Checked<int> check_bits(int out_bits, int in_bits) {
   if (out_bits < 0 || in_bits < 0 || out_bits > kMaxF2Bits || in_bits > kMaxF2Bits) {
@@ -191,7 +192,9 @@ std::string F2Matrix::to_string() const {
   return text;
 }
 
-int F2Matrix::rank() const { return static_cast<int>(reduce(*this).pivots.size()); }
+int F2Matrix::rank() const {
+  return static_cast<int>(reduce(*this).pivots.size());
+}
 
 std::vector<uint64_t> F2Matrix::kernel() const {
   const Reduced r = reduce(*this);
@@ -307,9 +310,9 @@ Checked<F2Affine> to_f2(const ComposedLayout& layout) {
     reached |= inner.column(j);
   }
   if (layout.offset() < 0 || (reached & offset) != 0) {
-    return fail_law(Law::F2Linear, {{"offset", layout.offset()}, {"reached", static_cast<int64_t>(reached)}},
-                    fmt::format("the offset {} carries into the values of {}", layout.offset(),
-                                layout.inner().to_string()));
+    return fail_law(
+        Law::F2Linear, {{"offset", layout.offset()}, {"reached", static_cast<int64_t>(reached)}},
+        fmt::format("the offset {} carries into the values of {}", layout.offset(), layout.inner().to_string()));
   }
   const uint64_t mask = static_cast<uint64_t>(layout.outer().y_mask() | layout.outer().z_mask());
   const int bits = static_cast<int>(std::bit_width(mask | reached));

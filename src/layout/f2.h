@@ -85,8 +85,8 @@ struct BankModel {
   int64_t banks = 32;
   int64_t word_bytes = 4;
 };
-// How many passes the slowest bank needs: the largest number of distinct words in one bank (a word read by several lanes
-// counts once). 1 is free of conflicts, 0 no access at all.
+// How many passes the slowest bank needs: the largest number of distinct words in one bank (a word read by several
+// lanes counts once). 1 is free of conflicts, 0 no access at all.
 [[nodiscard]] Checked<int64_t> bank_conflict_ways(std::span<const int64_t> byte_addresses, const BankModel& model = {});
 // The same for the lanes x -> byte address of a linear map, in closed form: 2^(rank(word bits) - rank(bank bits)).
 [[nodiscard]] Checked<int64_t> bank_conflict_ways(const F2Matrix& byte_address_of_lane, const BankModel& model = {});

@@ -104,7 +104,8 @@ TEST(BankConflicts, ClosedFormIsTheCount) {
   EXPECT_EQ(ways("Sw<5,2,5> o 0 o 32:128"), 1);
   EXPECT_EQ(ways("32:0"), 1);
   EXPECT_EQ(ways("32:8"), 2);
-  for (const char* text : {"32:128", "Sw<5,2,5> o 0 o 32:128", "Sw<3,4,3> o 0 o (8,4):(128,4)", "32:0", "32:8", "(4,8):(4,256)"}) {
+  for (const char* text :
+       {"32:128", "Sw<5,2,5> o 0 o 32:128", "Sw<3,4,3> o 0 o (8,4):(128,4)", "32:0", "32:8", "(4,8):(4,256)"}) {
     EXPECT_EQ(bank_conflict_ways(to_f2(C(text))->linear).value(), ways(text)) << text;
   }
   EXPECT_EQ(bank_conflict_ways(std::vector<int64_t>{}).value(), 0);

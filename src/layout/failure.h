@@ -87,6 +87,8 @@ using Checked = Result<T, LayoutFailure>;
 [[nodiscard]] Checked<int64_t> checked_add(int64_t a, int64_t b);
 [[nodiscard]] Checked<int64_t> checked_mul(int64_t a, int64_t b);
 // REQUIRES: b > 0, a >= 0.
-[[nodiscard]] constexpr int64_t ceil_div_nonnegative(int64_t a, int64_t b) { return a / b + (a % b != 0 ? 1 : 0); }
+[[nodiscard]] constexpr int64_t ceil_div_nonnegative(int64_t a, int64_t b) {
+  return a / b + (a % b != 0 ? 1 : 0);
+}
 
 }  // namespace tw::layout

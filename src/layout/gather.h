@@ -6,8 +6,8 @@
 
 namespace tw::layout {
 
-// What divisions and products share: apply(layout, tiler layout) gives two modes, (block, rest); a tuple tiler applies it
-// mode by mode, and the gathered forms collect the blocks and the rests.
+// What divisions and products share: apply(layout, tiler layout) gives two modes, (block, rest); a tuple tiler applies
+// it mode by mode, and the gathered forms collect the blocks and the rests.
 using SplitFunction = Checked<Layout> (*)(const Layout&, const Layout&);
 
 // ((block, rest), (block, rest), ..., untouched, ...)

@@ -2,10 +2,9 @@
 #include "layout/int_tuple.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <limits>
 #include <utility>
-
-#include <fmt/format.h>
 
 #include "layout/text_reader.h"
 
@@ -72,10 +71,10 @@ Checked<IntTuple> compact_order_at(const IntTuple& shape, const IntTuple& order,
                                    const std::vector<std::pair<int64_t, int64_t>>& extents_by_order) {
   if (order.is_tuple()) {
     if (!shape.is_tuple() || shape.rank() != order.rank()) {
-      return fail_law(Law::Congruence,
-                      {{"shape_rank", static_cast<int64_t>(shape.rank())},
-                       {"order_rank", static_cast<int64_t>(order.rank())}},
-                      fmt::format("order {} has other modes than shape {}", order.to_string(), shape.to_string()));
+      return fail_law(
+          Law::Congruence,
+          {{"shape_rank", static_cast<int64_t>(shape.rank())}, {"order_rank", static_cast<int64_t>(order.rank())}},
+          fmt::format("order {} has other modes than shape {}", order.to_string(), shape.to_string()));
     }
     std::vector<IntTuple> strides;
     for (size_t i = 0; i < shape.rank(); ++i) {

@@ -87,7 +87,8 @@ class IntTuple {
 [[nodiscard]] bool is_congruent(const IntTuple& a, const IntTuple& b);
 // a's nesting is b's with some subtrees cut off to leaves: a partial order.
 [[nodiscard]] bool is_weakly_congruent(const IntTuple& a, const IntTuple& b);
-// Every coordinate into `a` is also one into `b` of the same size: at each leaf of a, the product of b's subtree equals it.
+// Every coordinate into `a` is also one into `b` of the same size: at each leaf of a, the product of b's subtree equals
+// it.
 [[nodiscard]] bool is_compatible(const IntTuple& a, const IntTuple& b);
 // As CuTe: for each leaf t of tiler over the matching subtree of shape: size(shape) == t * ceil(size(shape) / t).
 [[nodiscard]] bool is_evenly_divided(const IntTuple& shape, const IntTuple& tiler);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-
 #include <fmt/format.h>
 
 #include "layout/composition.h"
@@ -67,9 +66,9 @@ Checked<Layout> right_inverse(const Layout& a) {
 Checked<Layout> left_inverse(const Layout& a) {
   std::vector<SourceMode> modes = sorted_modes(a);
   if (!modes.empty() && modes.front().stride < 0) {
-    return fail_law(Law::NonNegativeStride, {{"stride", modes.front().stride}},
-                    fmt::format("{} has the stride {}; a left inverse needs strides from 0", a.to_string(),
-                                modes.front().stride));
+    return fail_law(
+        Law::NonNegativeStride, {{"stride", modes.front().stride}},
+        fmt::format("{} has the stride {}; a left inverse needs strides from 0", a.to_string(), modes.front().stride));
   }
   std::erase_if(modes, [](const SourceMode& mode) { return mode.stride == 0; });
   if (modes.empty()) {
@@ -170,9 +169,9 @@ Checked<ComposedLayout> composition(const Layout& a, const Swizzle& swizzle) {
 
 Checked<ComposedLayout> right_inverse(const ComposedLayout& a) {
   if (a.offset() != 0) {
-    return fail_law(Law::SwizzleMerge, {{"offset", a.offset()}},
-                    fmt::format("the inverse of {} is not a swizzle after a layout: its offset is {}", a.to_string(),
-                                a.offset()));
+    return fail_law(
+        Law::SwizzleMerge, {{"offset", a.offset()}},
+        fmt::format("the inverse of {} is not a swizzle after a layout: its offset is {}", a.to_string(), a.offset()));
   }
   TW_TRY(const Layout inverse, right_inverse(a.inner()));
   return composition(inverse, a.outer());

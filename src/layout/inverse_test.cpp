@@ -91,7 +91,8 @@ TEST(MaxCommon, IsContiguousInBoth) {
 }
 
 TEST(SwizzledInverse, MovesTheSwizzleOutside) {
-  for (const char* text : {"Sw<3,3,3> o 0 o (64,8):(1,64)", "Sw<3,3,3> o 0 o (8,64):(64,1)", "Sw<2,0,2> o 0 o (4,4):(4,1)"}) {
+  for (const char* text :
+       {"Sw<3,3,3> o 0 o (64,8):(1,64)", "Sw<3,3,3> o 0 o (8,64):(64,1)", "Sw<2,0,2> o 0 o (4,4):(4,1)"}) {
     const ComposedLayout a = C(text);
     const auto inverse = right_inverse(a);
     ASSERT_TRUE(inverse.has_value()) << text << ": " << inverse.error().to_string();

@@ -48,9 +48,8 @@ Checked<int> measure(const IntTuple& shape, const IntTuple& stride, Measure& int
   for (size_t i = 0; i < shape.rank(); ++i) {
     // Only a whole layout may be empty (a slice with no open mode): an empty last mode would swallow the open end.
     if (shape.mode(i).is_tuple() && shape.mode(i).rank() == 0) {
-      return Failure<LayoutFailure>{
-          fail_law(Law::Rank, {{"rank", 0}}, "an empty mode `()` stands inside a layout")
-              .error.in_mode(static_cast<int>(i))};
+      return Failure<LayoutFailure>{fail_law(Law::Rank, {{"rank", 0}}, "an empty mode `()` stands inside a layout")
+                                        .error.in_mode(static_cast<int>(i))};
     }
     if (auto done = measure(shape.mode(i), stride.mode(i), into); !done) {
       return fail(std::move(done).error().in_mode(static_cast<int>(i)));
@@ -133,7 +132,9 @@ Checked<Layout> Layout::concat(const std::vector<Layout>& modes) {
   return make(IntTuple::tuple(std::move(shapes)), IntTuple::tuple(std::move(strides)));
 }
 
-std::string Layout::to_string() const { return shape_.to_string() + ":" + stride_.to_string(); }
+std::string Layout::to_string() const {
+  return shape_.to_string() + ":" + stride_.to_string();
+}
 
 Layout Layout::mode(size_t i) const {
   // A part of a layout obeys every law that the whole does.
@@ -148,7 +149,9 @@ std::vector<Layout> Layout::modes() const {
   return result;
 }
 
-int64_t Layout::operator()(int64_t index) const { return static_cast<int64_t>(evaluate(shape_, stride_, index)); }
+int64_t Layout::operator()(int64_t index) const {
+  return static_cast<int64_t>(evaluate(shape_, stride_, index));
+}
 
 Layout flatten(const Layout& layout) {
   return Layout::make(flatten(layout.shape()), flatten(layout.stride())).value();

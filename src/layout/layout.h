@@ -27,9 +27,9 @@ namespace tw::layout {
 //   composition(A, B)(c) = A(B(c))                           for every coordinate c of B
 //   A(complement(A, n)(j)) never meets A but in 0, ordered   so that (A, complement(A, n)) is injective
 //   A(right_inverse(A)(i)) = i                               for i < size(right_inverse(A))
-//   left_inverse(A)(A(i)) = i                                for injective A (else it names a coordinate of equal value)
-//   logical_divide(A, T)((t, r)) = A((T, complement(T, size(A)))((t, r)))
-//   logical_product(A, T)((a, t)) = A(a) + (where block t lies)
+//   left_inverse(A)(A(i)) = i                                for injective A (else it names a coordinate of equal
+//   value) logical_divide(A, T)((t, r)) = A((T, complement(T, size(A)))((t, r))) logical_product(A, T)((a, t)) = A(a) +
+//   (where block t lies)
 //
 // Beyond its shape a layout goes on: the last leaf takes what is left of the index, so (4,8):(8,1) maps 32 to 8. A
 // negative index mirrors, A(-i) = -A(i), as in C++ CuTe.

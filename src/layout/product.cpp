@@ -2,7 +2,6 @@
 #include "layout/product.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "layout/complement.h"
@@ -74,9 +73,13 @@ Checked<Layout> tile_to_shape_by(const Layout& block, const IntTuple& shape, con
 
 }  // namespace
 
-Checked<Layout> logical_product(const Layout& block, const Tiler& tiler) { return by_mode(block, tiler, multiply_by); }
+Checked<Layout> logical_product(const Layout& block, const Tiler& tiler) {
+  return by_mode(block, tiler, multiply_by);
+}
 
-Checked<Layout> zipped_product(const Layout& block, const Tiler& tiler) { return zipped(block, tiler, multiply_by); }
+Checked<Layout> zipped_product(const Layout& block, const Tiler& tiler) {
+  return zipped(block, tiler, multiply_by);
+}
 
 Checked<Layout> tiled_product(const Layout& block, const Tiler& tiler) {
   TW_TRY(const Layout result, zipped_product(block, tiler));

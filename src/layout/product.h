@@ -8,9 +8,9 @@ namespace tw::layout {
 
 // Repeats a block as the tiler says: (A, composition(complement(A, size(A)*cosize(T)), T)).
 //   logical_product((2,2):(4,1), 6:1) = ((2,2),(2,3)):((4,1),(2,8))
-// Copies never meet while the complement has at least cosize(T) places. It has when each stride of A divides the next; a
-// block with gaps, (3,2):(11,3) say, can run out of them, and then CuTe and we repeat places beyond the last one.
-// A tuple tiler acts mode by mode; modes that it does not name, or names with `_`, stay as they are.
+// Copies never meet while the complement has at least cosize(T) places. It has when each stride of A divides the next;
+// a block with gaps, (3,2):(11,3) say, can run out of them, and then CuTe and we repeat places beyond the last one. A
+// tuple tiler acts mode by mode; modes that it does not name, or names with `_`, stay as they are.
 [[nodiscard]] Checked<Layout> logical_product(const Layout& block, const Tiler& tiler);
 // ((block modes), (repeat modes))
 [[nodiscard]] Checked<Layout> zipped_product(const Layout& block, const Tiler& tiler);
@@ -24,8 +24,8 @@ namespace tw::layout {
 [[nodiscard]] Checked<Layout> blocked_product(const Layout& block, const Layout& tiler);
 // The same interleaved; mode i of the result is (tiler mode i, block mode i).
 [[nodiscard]] Checked<Layout> raked_product(const Layout& block, const Layout& tiler);
-// blocked_product with the tiler that fills `shape`, column-major or in the given order of modes. The block's extents must
-// divide those of the shape.
+// blocked_product with the tiler that fills `shape`, column-major or in the given order of modes. The block's extents
+// must divide those of the shape.
 [[nodiscard]] Checked<Layout> tile_to_shape(const Layout& block, const IntTuple& shape);
 [[nodiscard]] Checked<Layout> tile_to_shape(const Layout& block, const IntTuple& shape, const IntTuple& order);
 

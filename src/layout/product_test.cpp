@@ -19,7 +19,8 @@ TEST(Product, Examples) {
   EXPECT_EQ(shown(flat_product(L("(2,2):(4,1)"), tiler("(4,2):(2,1)"))), "(2,2,4,2):(4,1,8,2)");
 }
 
-// The first mode is the block; if block and tiler are injective so is the whole, as long as the complement holds the tiler.
+// The first mode is the block; if block and tiler are injective so is the whole, as long as the complement holds the
+// tiler.
 TEST(Product, RepeatsTheBlockWithoutMeeting) {
   LayoutSource source(14);
   int answers = 0;

@@ -2,9 +2,8 @@
 #include "layout/recast.h"
 
 #include <algorithm>
-#include <numeric>
-
 #include <fmt/format.h>
+#include <numeric>
 
 #include "layout/divide.h"
 #include "layout/inverse.h"

@@ -2,7 +2,6 @@
 #include "layout/simplify.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 namespace tw::layout {
@@ -65,7 +64,9 @@ std::vector<FlatMode> merged_modes(const Layout& layout, OutOfRange out_of_range
   return merged;
 }
 
-Layout coalesce(const Layout& layout) { return from_flat_modes(merged_modes(layout, OutOfRange::Free)).value(); }
+Layout coalesce(const Layout& layout) {
+  return from_flat_modes(merged_modes(layout, OutOfRange::Free)).value();
+}
 
 Checked<Layout> coalesce(const Layout& layout, const IntTuple& profile) {
   return by_profile(layout, profile, "coalesce", [](const Layout& l) -> Checked<Layout> { return coalesce(l); });
@@ -75,7 +76,9 @@ Layout filter_zeros(const Layout& layout) {
   return Layout::make(ones_like(layout.shape(), layout.stride()), layout.stride()).value();
 }
 
-Layout filter(const Layout& layout) { return coalesce(filter_zeros(layout)); }
+Layout filter(const Layout& layout) {
+  return coalesce(filter_zeros(layout));
+}
 
 Checked<Layout> filter(const Layout& layout, const IntTuple& profile) {
   return by_profile(layout, profile, "filter", [](const Layout& l) -> Checked<Layout> { return filter(l); });
@@ -123,7 +126,8 @@ Checked<Layout> take(const Layout& layout, size_t begin, size_t end) {
     return fail_rank("take", end, layout.rank());
   }
   const std::vector<Layout> modes = layout.modes();
-  return Layout::concat({modes.begin() + static_cast<std::ptrdiff_t>(begin), modes.begin() + static_cast<std::ptrdiff_t>(end)});
+  return Layout::concat(
+      {modes.begin() + static_cast<std::ptrdiff_t>(begin), modes.begin() + static_cast<std::ptrdiff_t>(end)});
 }
 
 Checked<Layout> select(const Layout& layout, const std::vector<size_t>& indices) {

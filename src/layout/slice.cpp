@@ -17,11 +17,11 @@ Checked<int> lift(const IntTuple& coordinate, const IntTuple& from, bool keep_fr
     return 0;
   }
   if (!from.is_tuple() || from.rank() != coordinate.rank()) {
-    return fail_law(Law::CoordinateProfile,
-                    {{"coordinate_rank", static_cast<int64_t>(coordinate.rank())},
-                     {"shape_rank", static_cast<int64_t>(from.rank())}},
-                    fmt::format("coordinate {} does not fit the nesting of {}", coordinate.to_string(),
-                                from.to_string()));
+    return fail_law(
+        Law::CoordinateProfile,
+        {{"coordinate_rank", static_cast<int64_t>(coordinate.rank())},
+         {"shape_rank", static_cast<int64_t>(from.rank())}},
+        fmt::format("coordinate {} does not fit the nesting of {}", coordinate.to_string(), from.to_string()));
   }
   std::vector<IntTuple> kept;
   for (size_t i = 0; i < from.rank(); ++i) {
@@ -47,9 +47,13 @@ Checked<Layout> part(const IntTuple& coordinate, const Layout& layout, bool keep
 
 }  // namespace
 
-Checked<Layout> slice(const IntTuple& coordinate, const Layout& layout) { return part(coordinate, layout, true); }
+Checked<Layout> slice(const IntTuple& coordinate, const Layout& layout) {
+  return part(coordinate, layout, true);
+}
 
-Checked<Layout> dice(const IntTuple& coordinate, const Layout& layout) { return part(coordinate, layout, false); }
+Checked<Layout> dice(const IntTuple& coordinate, const Layout& layout) {
+  return part(coordinate, layout, false);
+}
 
 Checked<Slice> slice_and_offset(const IntTuple& coordinate, const Layout& layout) {
   TW_TRY(Layout kept, slice(coordinate, layout));

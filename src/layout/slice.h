@@ -8,8 +8,8 @@
 
 namespace tw::layout {
 
-// The modes that the coordinate leaves open with `_`: slice((_,2), (4,8):(8,1)) = (4):(8). The result is the layout itself
-// for `_` alone, and a tuple otherwise, as in CuTe; `():()` when nothing is open.
+// The modes that the coordinate leaves open with `_`: slice((_,2), (4,8):(8,1)) = (4):(8). The result is the layout
+// itself for `_` alone, and a tuple otherwise, as in CuTe; `():()` when nothing is open.
 [[nodiscard]] Checked<Layout> slice(const IntTuple& coordinate, const Layout& layout);
 // The modes that the coordinate fixes: dice((_,2), (4,8):(8,1)) = (8):(1).
 [[nodiscard]] Checked<Layout> dice(const IntTuple& coordinate, const Layout& layout);

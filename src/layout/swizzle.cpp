@@ -3,7 +3,6 @@
 
 #include <bit>
 #include <cstdlib>
-
 #include <fmt/format.h>
 
 #include "layout/text_reader.h"
@@ -75,7 +74,9 @@ Checked<Swizzle> Swizzle::parse(std::string_view text) {
   return swizzle;
 }
 
-std::string Swizzle::to_string() const { return fmt::format("Sw<{},{},{}>", bits_, base_, shift_); }
+std::string Swizzle::to_string() const {
+  return fmt::format("Sw<{},{},{}>", bits_, base_, shift_);
+}
 
 Checked<Swizzle> composition(const Swizzle& a, const Swizzle& b) {
   if (a.is_identity() || b.is_identity()) {

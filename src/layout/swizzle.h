@@ -55,7 +55,8 @@ class Swizzle {
 
 // One swizzle for both, if they have the same shift and their masks join to one.
 [[nodiscard]] Checked<Swizzle> composition(const Swizzle& a, const Swizzle& b);
-// The same permutation of memory seen in elements n times as large (upcast) or as small (downcast). n is a power of two.
+// The same permutation of memory seen in elements n times as large (upcast) or as small (downcast). n is a power of
+// two.
 [[nodiscard]] Checked<Swizzle> upcast(const Swizzle& swizzle, int64_t n);
 [[nodiscard]] Checked<Swizzle> downcast(const Swizzle& swizzle, int64_t n);
 

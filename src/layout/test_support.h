@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <gtest/gtest.h>
 #include <random>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "layout/composed.h"
 #include "layout/layout.h"
@@ -41,13 +41,13 @@ std::string shown(const Checked<R>& result) {
 }
 
 // The failure's law and the mode where it broke.
-#define EXPECT_FAILS(expression, expected_law, expected_mode)                                      \
-  do {                                                                                             \
-    const auto tw_result = (expression);                                                           \
-    ASSERT_FALSE(tw_result.has_value()) << #expression;                                            \
-    EXPECT_EQ(law_name(tw_result.error().law), law_name(expected_law)) << tw_result.error().to_string(); \
+#define EXPECT_FAILS(expression, expected_law, expected_mode)                                             \
+  do {                                                                                                    \
+    const auto tw_result = (expression);                                                                  \
+    ASSERT_FALSE(tw_result.has_value()) << #expression;                                                   \
+    EXPECT_EQ(law_name(tw_result.error().law), law_name(expected_law)) << tw_result.error().to_string();  \
     EXPECT_EQ(tw_result.error().mode, (std::vector<int> expected_mode)) << tw_result.error().to_string(); \
-    EXPECT_FALSE(tw_result.error().sentence.empty());                                              \
+    EXPECT_FALSE(tw_result.error().sentence.empty());                                                     \
   } while (false)
 
 // Seeded random layouts: compact, permuted, padded, broadcast or arbitrary strides; up to 3 levels.
@@ -98,7 +98,8 @@ class LayoutSource {
     }
     std::vector<IntTuple> parts;
     while (leaves > 0) {
-      const size_t part = depth <= 1 ? 1 : 1 + static_cast<size_t>(below(static_cast<int64_t>(std::min<size_t>(leaves, 2))));
+      const size_t part =
+          depth <= 1 ? 1 : 1 + static_cast<size_t>(below(static_cast<int64_t>(std::min<size_t>(leaves, 2))));
       parts.push_back(nest(part, depth - 1));
       leaves -= part;
     }

@@ -2,13 +2,14 @@
 #include "layout/text_reader.h"
 
 #include <charconv>
-
 #include <fmt/format.h>
 
 namespace tw::layout {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 // What the text holds at the byte, without copying control characters into a message.
 std::string shown(std::string_view text, size_t at) {
@@ -101,7 +102,8 @@ Checked<IntTuple> TextReader::read_tuple_at(int depth) {
                       fmt::format("more than {} leaves", kMaxLeaves));
     }
     skip_space();
-    if (at_ < text_.size() && text_[at_] == '_' && (at_ + 1 == text_.size() || (!is_digit(text_[at_ + 1]) && text_[at_ + 1] != '-'))) {
+    if (at_ < text_.size() && text_[at_] == '_' &&
+        (at_ + 1 == text_.size() || (!is_digit(text_[at_ + 1]) && text_[at_ + 1] != '-'))) {
       ++at_;
       return IntTuple::free();
     }

@@ -37,7 +37,9 @@ Checked<Tiler> read_tiler(TextReader& reader, int depth) {
 
 }  // namespace
 
-Tiler Tiler::keep() { return {}; }
+Tiler Tiler::keep() {
+  return {};
+}
 
 Tiler Tiler::modes(std::vector<Tiler> modes) {
   Tiler result;

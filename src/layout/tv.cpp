@@ -2,7 +2,6 @@
 #include "layout/tv.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "layout/inverse.h"
@@ -29,10 +28,10 @@ Checked<TvMap> TvMap::make(Layout layout, int64_t tile_elems) {
     if (element < 0 || element >= tile_elems) {
       const int64_t thread = static_cast<int64_t>(i) % map.threads_;
       const int64_t value = static_cast<int64_t>(i) / map.threads_;
-      return fail_law(
-          Law::Coverage, {{"thread", thread}, {"value", value}, {"element", element}, {"tile_elems", tile_elems}},
-          fmt::format("thread {} holds as value {} the element {}, outside a tile of {}", thread, value, element,
-                      tile_elems));
+      return fail_law(Law::Coverage,
+                      {{"thread", thread}, {"value", value}, {"element", element}, {"tile_elems", tile_elems}},
+                      fmt::format("thread {} holds as value {} the element {}, outside a tile of {}", thread, value,
+                                  element, tile_elems));
     }
     int64_t& holder = map.first_holder_[static_cast<size_t>(element)];
     if (holder >= 0) {
@@ -72,8 +71,8 @@ Checked<Layout> tv_inverse(const Layout& tv, int64_t tile_elems) {
   TW_TRY(Layout inverse, right_inverse(tv));
   if (inverse.size() < tile_elems) {
     return fail_law(Law::Coverage, {{"reached", inverse.size()}, {"tile_elems", tile_elems}},
-                    fmt::format("the inverse of {} reaches {} elements of a tile of {}", tv.to_string(),
-                                inverse.size(), tile_elems));
+                    fmt::format("the inverse of {} reaches {} elements of a tile of {}", tv.to_string(), inverse.size(),
+                                tile_elems));
   }
   return inverse;
 }

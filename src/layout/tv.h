@@ -13,7 +13,8 @@ namespace tw::layout {
 
 // Which element of a register tile thread t holds as its v-th value: a layout with two modes (threads, values) onto the
 // column-major index of the tile, as CuTe writes MMA atoms. The accumulator of mma.m16n8k16 is
-//   ((4,8),(2,2)):((32,1),(16,8))  onto the 16 x 8 tile: thread 5 = (1,1), value 1 = (1,0) -> 32 + 1 + 16 = 49 = (1, 3).
+//   ((4,8),(2,2)):((32,1),(16,8))  onto the 16 x 8 tile: thread 5 = (1,1), value 1 = (1,0) -> 32 + 1 + 16 = 49 = (1,
+//   3).
 // Threads may hold copies of one element (stride 0, or a reduced row held by the whole quad); then the map is not
 // injective and `owners` lists all holders.
 class TvMap {
@@ -60,8 +61,8 @@ class TvMap {
   std::vector<int64_t> first_holder_;
 };
 
-// The map of tile element -> (thread, value) as a layout onto thread + threads * value, when there is one that covers the
-// tile: right_inverse. Fails with Coverage and the number of elements that it reaches.
+// The map of tile element -> (thread, value) as a layout onto thread + threads * value, when there is one that covers
+// the tile: right_inverse. Fails with Coverage and the number of elements that it reaches.
 [[nodiscard]] Checked<Layout> tv_inverse(const Layout& tv, int64_t tile_elems);
 
 }  // namespace tw::layout

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates the algebra for the agreement tests: one operation a line, `name|argument|...` in the text form, and one line
-// of answer: the result in the text form, or `!law-name sentence` when there is none.
+// Evaluates the algebra for the agreement tests: one operation a line, `name|argument|...` in the text form, and one
+// line of answer: the result in the text form, or `!law-name sentence` when there is none.
+#include <fmt/format.h>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include "layout/complement.h"
 #include "layout/composition.h"
@@ -28,10 +27,18 @@ using Arguments = std::vector<std::string>;
 using Answer = Checked<std::string>;
 using Handler = std::function<Answer(const Arguments&)>;
 
-std::string text(const Layout& layout) { return layout.to_string(); }
-std::string text(const IntTuple& tuple) { return tuple.to_string(); }
-std::string text(const Swizzle& swizzle) { return swizzle.to_string(); }
-std::string text(int64_t value) { return std::to_string(value); }
+std::string text(const Layout& layout) {
+  return layout.to_string();
+}
+std::string text(const IntTuple& tuple) {
+  return tuple.to_string();
+}
+std::string text(const Swizzle& swizzle) {
+  return swizzle.to_string();
+}
+std::string text(int64_t value) {
+  return std::to_string(value);
+}
 
 Checked<int64_t> number(const std::string& argument) {
   TW_TRY(const IntTuple tuple, IntTuple::parse(argument));

@@ -2,12 +2,11 @@
 // Draws a layout, as text or as SVG. Links only the room `layout`.
 #include <charconv>
 #include <cstdio>
+#include <fmt/format.h>
 #include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include "layout/composed.h"
 #include "layout/enumerate.h"
@@ -90,7 +89,8 @@ std::optional<Options> parse_options(int argc, char** argv) {
   if (options.color.empty()) {
     options.color = options.tile ? "thread" : "index";
   }
-  const bool color_fits = options.color == "index" || options.color == "bank" || (options.color == "thread" && options.tile);
+  const bool color_fits =
+      options.color == "index" || options.color == "bank" || (options.color == "thread" && options.tile);
   if (options.layout.empty() || (options.format != "table" && options.format != "svg") || !color_fits) {
     return std::nullopt;
   }

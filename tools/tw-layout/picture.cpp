@@ -2,7 +2,6 @@
 #include "picture.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 namespace tw::tools {
@@ -84,8 +83,8 @@ std::string render_svg(const Picture& picture) {
       const Cell& cell = picture.cells[static_cast<size_t>(i * picture.columns + j)];
       const int64_t x = kMargin + j * kCellWidth;
       out += fmt::format(
-          "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#444\" stroke-width=\"0.5\"/>\n", x, y,
-          kCellWidth, kCellHeight, color_of(cell.color));
+          "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#444\" stroke-width=\"0.5\"/>\n", x,
+          y, kCellWidth, kCellHeight, color_of(cell.color));
       text(x + kCellWidth / 2, y + 16, cell.text);
     }
   }
