@@ -69,6 +69,10 @@ json::Value comparable(json::Value exported) {
 
 }  // namespace
 
+std::string print_time(int64_t time_ms) {
+  return os::format_utc(time_ms);
+}
+
 json::Value to_json(const Run& run) {
   json::Value value{json::Object{}};
   value.set("schema", "tw.run/1");
@@ -78,8 +82,8 @@ json::Value to_json(const Run& run) {
   value.set("step_count", run.step_count);
   value.set("config", run.config);
   value.set("summary", run.summary);
-  value.set("time_created", os::format_utc(run.created_ms));
-  value.set("time_updated", os::format_utc(run.updated_ms));
+  value.set("time_created", print_time(run.created_ms));
+  value.set("time_updated", print_time(run.updated_ms));
   return value;
 }
 
@@ -92,7 +96,7 @@ json::Value to_json(const std::string& run_id, const Step& step) {
   value.set("input", step.input);
   value.set("output", step.output);
   value.set("time_ms", step.time_ms);
-  value.set("time_created", os::format_utc(step.created_ms));
+  value.set("time_created", print_time(step.created_ms));
   value.set("cost", step.cost);
   return value;
 }

@@ -10,6 +10,9 @@
 // Records as JSON (`tw.run/1`, `tw.step/1`; docs/store.md).
 namespace tw::store {
 
+// "2026-01-31T08:15:00.250Z"
+std::string print_time(int64_t time_ms);
+
 // One entry of `runs --format=json`.
 json::Value to_json(const Run& run);
 json::Value to_json(const std::string& run_id, const Step& step);
