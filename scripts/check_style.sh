@@ -57,10 +57,14 @@ case "$mode" in
     check_rules_fire
     base="${2:-$(git merge-base HEAD origin/main 2>/dev/null || true)}"
     if [ -z "$base" ] || [ "$base" = "$(git rev-parse HEAD)" ]; then
-      base=HEAD~1
+      base="$(git rev-parse -q --verify HEAD~1 || true)"
     fi
-    mapfile -t changed < <(git diff --name-only "$base" -- src tools tests |
-      grep -v -e '^tests/lint/fixtures/' -e '^tests/file/' || true)
+    if [ -n "$base" ]; then
+      mapfile -t changed < <(git diff --name-only "$base" -- src tools tests |
+        grep -v -e '^tests/lint/fixtures/' -e '^tests/file/' || true)
+    else
+      changed=("${sources[@]}")
+    fi
     tidy "${changed[@]}"
     ;;
   --all)
