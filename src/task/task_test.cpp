@@ -143,6 +143,18 @@ TEST(TaskFile, missing_file_and_folder_are_told_apart) {
   EXPECT_NE(sink.diagnostics()[0].message(), sink.diagnostics()[1].message());
 }
 
+// The example of the documentation is a task.
+TEST(TaskFile, the_example_of_the_documentation_loads) {
+  auto page = os::read_file(std::string(TW_SOURCE_DIR) + "/docs/tasks.md");
+  ASSERT_TRUE(page.has_value());
+  size_t begin = page->find("```toml\n");
+  ASSERT_NE(begin, std::string::npos);
+  begin += 8;
+  Outcome outcome(page->substr(begin, page->find("```\n", begin) - begin));
+  ASSERT_TRUE(outcome.task.has_value());
+  EXPECT_EQ(outcome.task->workload(), spec::WorkloadClass::Contraction);
+}
+
 // Every shipped task loads, and its reference agrees with itself when rounded to the output type: so a correct kernel
 // passes.
 TEST(ShippedTasks, load_and_accept_the_rounded_reference) {
