@@ -205,6 +205,19 @@ class Evaluator {
         reading_.finite[assumption.finite.index] = true;
       }
     }
+    size_t tiles = 0;
+    ir::for_each_op(f_.body, [&](const ir::Op& op) {
+      if (const auto* space = std::get_if<ir::TilesOp>(&op.body)) {
+        ordinals_[op.id] = tiles;
+        if (space->linear.is_valid()) {
+          VarId var = env_.named("tile " + std::to_string(tiles) + " linear");
+          reader_.symbols[space->linear] = ints_.var(var);
+          facts_.assume(ints_.non_negative(ints_.var(var)));
+          reading_.choices.push_back(var);
+        }
+        ++tiles;
+      }
+    });
     reading_.premises = facts_.conditions();
     block(f_.body);
     if (!problem_.empty()) {
@@ -402,7 +415,7 @@ class Evaluator {
 
   void evaluate(const ir::Op& op, const ir::TilesOp& tiles) {
     FactScope scope(facts_);
-    const size_t ordinal = tiles_seen_++;
+    const size_t ordinal = ordinals_.at(op.id);
     for (size_t i = 0; i < tiles.variables.size(); ++i) {
       VarId var = env_.named("tile " + std::to_string(ordinal) + "." + std::to_string(i) + " " +
                              f_.exprs.symbol(tiles.variables[i]).name);
@@ -411,11 +424,6 @@ class Evaluator {
       facts_.assume(ints_.non_negative(ints_.var(var)));
       facts_.assume(ints_.lt(ints_.var(var), hi));
       loops_.push_back({var, ints_.constant(0), hi, true, op.id, f_.exprs.symbol(tiles.variables[i]).name});
-    }
-    if (tiles.linear.is_valid()) {
-      VarId var = env_.named("tile " + std::to_string(ordinal) + " linear");
-      reader_.symbols[tiles.linear] = ints_.var(var);
-      facts_.assume(ints_.non_negative(ints_.var(var)));
     }
     if (tiles.persistent) {
       // What earlier tiles of the block left behind depends on who ran them.
@@ -541,11 +549,9 @@ class Evaluator {
         }
       }
       MemoryMark start = memory_.mark();
-      const size_t tiles_before = tiles_seen_;
       loops_.push_back({v, lo, hi, false, op.id, name});
       block(loop.body);
       loops_.pop_back();
-      tiles_seen_ = tiles_before;
       return memory_.since(start);
     };
 
@@ -915,7 +921,8 @@ class Evaluator {
   const ir::Op* current_ = nullptr;
   std::string problem_;
   uint32_t next_loop_ = 0;
-  size_t tiles_seen_ = 0;
+  // Tile spaces in program order, by op.
+  std::unordered_map<uint32_t, size_t> ordinals_;
 };
 
 }  // namespace

@@ -120,6 +120,8 @@ struct Approximation {
 struct Reading {
   // What holds from the start: sizes, arguments, assumptions.
   std::vector<CondId> premises;
+  // Numbers of the points that blocks work on (TilesOp::linear): never negative, otherwise any.
+  std::vector<VarId> choices;
   std::vector<AccessRecord> accesses;
   std::vector<StoreRecord> stores;
   std::vector<MmaRecord> mmas;

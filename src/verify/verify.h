@@ -37,6 +37,13 @@ struct ProgramPoint {
 // elements read by the statement, computed concretely, disagree.
 enum class ReplayKind : uint8_t { None, Reading, Difference, Machine, Tags };
 
+// An element of an input that meets others at the place of the failure. `reaches`: it takes part (else: it should and does not).
+struct TouchedElement {
+  std::string tensor;
+  std::vector<int64_t> coords;
+  bool reaches = true;
+};
+
 // Everything needed to see a failure: concrete sizes, the place in the iteration space, the element, both statements.
 struct Counterexample {
   // Name of the rule, as in docs/verifier.md ("k-slice-mismatch").
@@ -65,11 +72,16 @@ struct Counterexample {
   bool is_replayed = false;
   // What the emulator said.
   std::string replay_finding;
+  // Tags: elements that meet; two that are multiplied come first.
+  std::vector<TouchedElement> elements;
+  bool is_product = false;
   // Further facts, a sentence each.
   std::vector<std::string> facts;
 };
 // Schema `tw.counterexample/1`.
 json::Value to_json(const Counterexample& counterexample, const diag::SourceManager& sources);
+// What a replay needs of it; places in the program are not read back. The error names the member that is missing or wrong.
+Result<Counterexample> counterexample_from_json(const json::Value& value);
 
 struct Obligation {
   // "contraction:3": kind and a number that is stable while the program's statements stay.

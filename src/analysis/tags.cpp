@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/tags.h"
+
+#include <algorithm>
+
+namespace tw::analysis {
+
+using domain::Facts;
+using domain::FactScope;
+using domain::Ints;
+
+Tag Tagger::tag(TermId term, Facts& facts) {
+  memo_.clear();
+  return visit(term, facts);
+}
+
+void Tagger::join(Tag& into, const Tag& other, Facts& facts) {
+  Ints& ints = env_.ints;
+  for (const auto& [name, field] : other.fields) {
+    auto [it, is_new] = into.fields.emplace(name, field);
+    if (is_new || it->second.is_mixed) {
+      continue;
+    }
+    if (field.is_mixed) {
+      it->second = field;
+    } else if (it->second.value != field.value) {
+      FactScope scope(facts);
+      for (CondId c : into.defined) {
+        facts.assume(c);
+      }
+      for (CondId c : other.defined) {
+        facts.assume(c);
+      }
+      if (!env_.prover.proves(facts, ints.eq(it->second.value, field.value))) {
+        it->second.is_mixed = true;
+        it->second.other = field.value;
+      }
+    }
+  }
+  for (const auto& [name, covered] : other.covered) {
+    auto [it, is_new] = into.covered.emplace(name, covered);
+    if (is_new) {
+      continue;
+    }
+    it->second.segments.insert(it->second.segments.end(), covered.segments.begin(), covered.segments.end());
+    if (it->second.doubt.empty()) {
+      it->second.doubt = covered.doubt;
+    }
+    it->second.is_repeated |= covered.is_repeated;
+  }
+  into.defined.insert(into.defined.end(), other.defined.begin(), other.defined.end());
+  if (into.doubt.empty()) {
+    into.doubt = other.doubt;
+  }
+}
+
+Tag Tagger::leaf(const TermNode& n, Facts& facts) {
+  Tag result;
+  const ir::Tensor& tensor = f_.tensors[n.index];
+  for (const auto& [name, expr] : tensor.tag.fields) {
+    result.fields.emplace(name, TagField{to_int(env_, f_, expr, tensor.tag.axes, n.coords), false, {}});
+  }
+  result.defined = settler_.open_bounds(n, facts);
+  return result;
+}
+
+Tag Tagger::reduce(TermId term, Facts& facts) {
+  Ints& ints = env_.ints;
+  const TermNode n = env_.values.node(term);
+  Values::Opened opened = env_.values.open(term);
+  FactScope scope(facts);
+  for (const Binder& b : opened.binders) {
+    facts.assume(ints.le(b.lo, ints.var(b.var)));
+    facts.assume(ints.lt(ints.var(b.var), b.hi));
+  }
+  Tag body = visit(opened.body, facts);
+  auto uses_binder = [&](IntId value) {
+    return std::any_of(opened.binders.begin(), opened.binders.end(), [&](const Binder& b) { return ints.uses(value, b.var); });
+  };
+  Tag result;
+  result.doubt = body.doubt;
+  // Summands that are pads are left out of what is covered, so their conditions must not vanish silently.
+  for (CondId c : body.defined) {
+    bool varies = std::any_of(opened.binders.begin(), opened.binders.end(),
+                              [&](const Binder& b) { return ints.uses(c, b.var); });
+    if (!varies) {
+      result.defined.push_back(c);
+    } else if (result.doubt.empty()) {
+      result.doubt = "a reduction over elements that may be pads: " + ints.to_string(c);
+    }
+  }
+  std::map<std::string, Covered> covered;
+  std::vector<bool> used(opened.binders.size(), false);
+  for (const auto& [name, field] : body.fields) {
+    if (field.is_mixed || !uses_binder(field.value)) {
+      result.fields.emplace(name, field);
+      continue;
+    }
+    Covered cover;
+    size_t count = 0, which = 0;
+    for (size_t i = 0; i < opened.binders.size(); ++i) {
+      if (ints.uses(field.value, opened.binders[i].var)) {
+        used[i] = true;
+        ++count;
+        which = i;
+      }
+    }
+    const Binder& b = opened.binders[which];
+    auto linear = ints.linear_in(field.value, b.var);
+    if (count != 1 || !linear || linear->coefficient != 1 || uses_binder(b.lo) || uses_binder(b.hi)) {
+      cover.doubt = "the values of `" + name + "` in the reduction, " + ints.to_string(field.value) +
+                    ", are not a single run of consecutive ones";
+    } else {
+      cover.segments.push_back({ints.add(b.lo, linear->rest), ints.add(b.hi, linear->rest)});
+    }
+    covered.emplace(name, std::move(cover));
+  }
+  for (auto& [name, cover] : covered) {
+    for (size_t i = 0; i < opened.binders.size(); ++i) {
+      // An index that no covered name shows: every value comes as often as that index has values.
+      if (!used[i] && cover.doubt.empty() && n.reduce == ir::ReduceKind::Add) {
+        cover.doubt = "each value is added once for every value of another loop";
+        cover.is_repeated = true;
+      }
+    }
+  }
+  for (auto& [name, cover] : body.covered) {
+    // What inner reductions covered stays, unless this one goes over the same name (a sum over exp(x - max(x))).
+    if (!covered.contains(name)) {
+      bool varies = std::any_of(cover.segments.begin(), cover.segments.end(),
+                                [&](const Segment& s) { return uses_binder(s.lo) || uses_binder(s.hi); });
+      if (varies) {
+        cover.segments.clear();
+        cover.doubt = "nested reductions of different extent";
+      }
+      covered.emplace(name, cover);
+    }
+  }
+  result.covered = std::move(covered);
+  return result;
+}
+
+Tag Tagger::loop(const TermNode& n, Facts& facts) {
+  Ints& ints = env_.ints;
+  const size_t slots = n.operands.size() / 2;
+  const uint32_t loop_number = 0x80000000U + n.slot;
+  // Fresh variables for the iteration and the coordinates.
+  domain::Substitution replace;
+  std::vector<VarId> fresh;
+  for (const Binder& b : n.binders) {
+    fresh.push_back(ints.add_var("k" + std::to_string(ints.var_count())));
+    replace.emplace(b.var, ints.var(fresh.back()));
+  }
+  std::vector<VarId> axes(fresh.begin() + 1, fresh.end());
+  FactScope scope(facts);
+  facts.assume(ints.non_negative(ints.var(fresh[0])));
+  std::vector<TermId> inits, yields;
+  for (size_t i = 0; i < slots; ++i) {
+    inits.push_back(env_.values.substitute(n.operands[i], replace));
+    yields.push_back(env_.values.substitute(n.operands[slots + i], replace));
+  }
+  for (size_t i = 0; i < slots; ++i) {
+    carried_[{loop_number, static_cast<uint32_t>(i)}] = {visit(settler_.settle(inits[i], facts), facts), axes};
+  }
+  Tag result;
+  bool is_stable = false;
+  // Names only ever join, so this ends; a tag that still changes after a few rounds is not modelled.
+  for (int round = 0; round < 4 && !is_stable; ++round) {
+    is_stable = true;
+    for (size_t i = 0; i < slots; ++i) {
+      memo_.clear();
+      Tag next = visit(yields[i], facts);
+      auto& current = carried_[{loop_number, static_cast<uint32_t>(i)}].first;
+      // What depends on the iteration is not a name of the result.
+      std::erase_if(next.fields, [&](const auto& f) { return ints.uses(f.second.value, fresh[0]); });
+      std::erase_if(next.defined, [&](CondId c) { return ints.uses(c, fresh[0]); });
+      for (auto& [name, cover] : next.covered) {
+        cover.segments.clear();
+        cover.doubt = "a loop whose values have no closed form";
+      }
+      size_t before = current.fields.size();
+      auto mixed = [](const Tag& t) {
+        return std::count_if(t.fields.begin(), t.fields.end(), [](const auto& f) { return f.second.is_mixed; });
+      };
+      auto mixed_before = mixed(current);
+      std::vector<CondId> defined = current.defined;
+      join(current, next, facts);
+      std::sort(current.defined.begin(), current.defined.end());
+      current.defined.erase(std::unique(current.defined.begin(), current.defined.end()), current.defined.end());
+      for (auto& [name, cover] : current.covered) {
+        cover.segments.clear();
+      }
+      is_stable = is_stable && before == current.fields.size() && mixed_before == mixed(current);
+    }
+  }
+  result = carried_[{loop_number, 0}].first;
+  if (!is_stable) {
+    result.doubt = "a loop whose carried values have no closed form";
+  }
+  domain::Substitution at;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    at.emplace(axes[i], i + 1 < n.coords.size() ? n.coords[i + 1] : ints.constant(0));
+  }
+  for (auto& [name, field] : result.fields) {
+    field.value = ints.substitute(field.value, at);
+    if (field.other.is_valid()) {
+      field.other = ints.substitute(field.other, at);
+    }
+  }
+  for (CondId& c : result.defined) {
+    c = ints.substitute(c, at);
+  }
+  return result;
+}
+
+Tag Tagger::visit(TermId term, Facts& facts) {
+  if (auto it = memo_.find(term); it != memo_.end()) {
+    return it->second;
+  }
+  Ints& ints = env_.ints;
+  const TermNode n = env_.values.node(term);
+  Tag result;
+  switch (n.kind) {
+    case TermKind::Leaf:
+      result = leaf(n, facts);
+      break;
+    case TermKind::Reduce:
+      result = reduce(term, facts);
+      break;
+    case TermKind::Loop:
+      result = loop(n, facts);
+      break;
+    case TermKind::Carried: {
+      auto it = carried_.find({n.index, n.slot});
+      if (it == carried_.end()) {
+        result.doubt = "a value carried by a loop";
+        break;
+      }
+      result = it->second.first;
+      domain::Substitution at;
+      for (size_t i = 0; i + 1 < n.coords.size() && i < it->second.second.size(); ++i) {
+        at.emplace(it->second.second[i], n.coords[i + 1]);
+      }
+      for (auto& [name, field] : result.fields) {
+        field.value = ints.substitute(field.value, at);
+      }
+      for (CondId& c : result.defined) {
+        c = ints.substitute(c, at);
+      }
+      break;
+    }
+    case TermKind::Select: {
+      std::vector<Tag> sides;
+      for (int side = 0; side < 2; ++side) {
+        FactScope scope(facts);
+        CondId here = side == 0 ? n.condition : ints.negate(n.condition);
+        facts.assume(here);
+        Tag t = visit(n.operands[side], facts);
+        const TermKind kind = env_.values.node(n.operands[side]).kind;
+        // A constant put in by the author is like a pad: it has no names.
+        if (kind == TermKind::Constant || kind == TermKind::Integer) {
+          CondId other = ints.negate(here);
+          result.defined.push_back(other);
+          continue;
+        }
+        sides.push_back(std::move(t));
+      }
+      if (sides.size() == 1) {
+        join(result, sides[0], facts);
+      } else if (sides.size() == 2) {
+        std::vector<CondId> defined = std::move(sides[0].defined);
+        defined.insert(defined.end(), sides[1].defined.begin(), sides[1].defined.end());
+        sides[0].defined.clear();
+        sides[1].defined.clear();
+        // One of the two: equal values stay, others are not modelled.
+        for (const auto& [name, field] : sides[0].fields) {
+          auto it = sides[1].fields.find(name);
+          if (it == sides[1].fields.end() || it->second.value != field.value) {
+            result.doubt = "a choice between elements with different tags";
+          }
+        }
+        if (sides[1].fields.size() != sides[0].fields.size()) {
+          result.doubt = "a choice between elements with different tags";
+        }
+        std::string doubt = result.doubt;
+        join(result, sides[0], facts);
+        if (!doubt.empty()) {
+          result.doubt = doubt;
+        }
+        for (auto& [name, cover] : result.covered) {
+          auto it = sides[1].covered.find(name);
+          bool same = it != sides[1].covered.end() && it->second.segments.size() == cover.segments.size();
+          for (size_t i = 0; same && i < cover.segments.size(); ++i) {
+            same = cover.segments[i].lo == it->second.segments[i].lo && cover.segments[i].hi == it->second.segments[i].hi;
+          }
+          if (!same) {
+            cover.doubt = "a choice between reductions over different ranges";
+          }
+        }
+        result.defined.insert(result.defined.end(), defined.begin(), defined.end());
+      }
+      break;
+    }
+    case TermKind::Opaque:
+      result.doubt = "a value that is not modelled";
+      break;
+    case TermKind::Uninitialized:
+      result.doubt = "a cell without a value";
+      break;
+    default:
+      for (TermId o : n.operands) {
+        join(result, visit(o, facts), facts);
+      }
+      break;
+  }
+  memo_.emplace(term, result);
+  return result;
+}
+
+}  // namespace tw::analysis
