@@ -48,6 +48,24 @@ uint8_t guard_byte(int64_t offset) {
 
 }  // namespace
 
+json::Value to_json(const DeviceInfo& info) {
+  return json::Object{{"name", info.name},
+                      {"compute_capability", fmt::format("{}.{}", info.compute_major, info.compute_minor)},
+                      {"multiprocessors", info.multiprocessors},
+                      {"memory_bytes", info.memory_bytes},
+                      {"l2_bytes", info.l2_bytes},
+                      {"max_shared_per_block_bytes", info.max_shared_per_block_bytes},
+                      {"clock_khz", info.clock_khz},
+                      {"memory_clock_khz", info.memory_clock_khz},
+                      {"memory_bus_bits", info.memory_bus_bits},
+                      {"driver", fmt::format("{}.{}", info.driver_version / 1000, info.driver_version % 1000 / 10)}};
+}
+
+std::string DeviceInfo::arch() const {
+  // Code for compute capability 9.0 uses what only sm_90a has.
+  return compute_major == 9 && compute_minor == 0 ? "sm_90a" : fmt::format("sm_{}{}", compute_major, compute_minor);
+}
+
 RunError Gpu::make_error(cuda::Status status, std::string_view what) {
   RunError error;
   error.kind = kind_of(status);

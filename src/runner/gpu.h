@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "runner/cuda_driver.h"
 
@@ -52,7 +53,13 @@ struct DeviceInfo {
   int32_t memory_bus_bits = 0;
   // 13000 for CUDA 13.0.
   int32_t driver_version = 0;
+
+  // What to compile for: "sm_90a" on compute capability 9.0, "sm_86" on 8.6.
+  [[nodiscard]] std::string arch() const;
 };
+
+// The device's part of a record's "machine", with "driver" as "13.0".
+json::Value to_json(const DeviceInfo& info);
 
 // One device with its context current in this thread. Use it from the thread that opened it; it outlives what is
 // made on it.

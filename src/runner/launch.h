@@ -85,6 +85,9 @@ class PreparedLaunch {
   PreparedLaunch& operator=(PreparedLaunch&&) = delete;
   ~PreparedLaunch();
 
+  // Of a buffer argument on the device, for peers that work on the same data. REQUIRES: it is one.
+  [[nodiscard]] cuda::DevicePointer address(size_t argument) const { return buffers_.at(argument)->address(); }
+
   // Puts the contents given by the launch back into all buffers.
   RunResult<void> reset_buffers();
   // Starts the kernel and does not wait.

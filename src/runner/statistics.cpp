@@ -26,6 +26,11 @@ int32_t median_interval_rank(int32_t samples) {
   return rank;
 }
 
+json::Value to_json(const Timing& timing) {
+  return json::Object{{"ms", timing.median_ms},  {"ms_low", timing.low_ms}, {"ms_high", timing.high_ms},
+                      {"ms_min", timing.min_ms}, {"ms_max", timing.max_ms}, {"samples", timing.samples}};
+}
+
 Timing summarize(std::span<const double> samples_ms) {
   TW_CHECK(!samples_ms.empty());
   std::vector<double> sorted(samples_ms.begin(), samples_ms.end());

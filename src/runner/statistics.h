@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "base/json.h"
+
 namespace tw::runner {
 
 // Times of one kernel. The median and its interval are free of any assumption about the distribution, which for GPU
@@ -23,6 +25,9 @@ struct Timing {
   // Half the interval's width over the median.
   [[nodiscard]] double relative_error() const { return median_ms > 0 ? (high_ms - low_ms) / 2 / median_ms : 0; }
 };
+
+// {"ms", "ms_low", "ms_high", "ms_min", "ms_max", "samples"}, the names of `tw.bench/1`.
+json::Value to_json(const Timing& timing);
 
 // REQUIRES: at least one sample.
 Timing summarize(std::span<const double> samples_ms);

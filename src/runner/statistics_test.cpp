@@ -67,6 +67,8 @@ TEST(Summary, OneOutlierMovesNeitherMedianNorInterval) {
   EXPECT_EQ(timing.max_ms, 100.0);
   EXPECT_EQ(timing.relative_error(), 0.0);
   EXPECT_TRUE(timing.has_interval);
+  EXPECT_EQ(json::write(to_json(timing)),
+            R"({"ms":1.0,"ms_low":1.0,"ms_high":1.0,"ms_min":1.0,"ms_max":100.0,"samples":30})");
 }
 
 }  // namespace

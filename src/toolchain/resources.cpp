@@ -189,6 +189,16 @@ constexpr uint8_t kAttributeRegisters = 0x2f;
 
 }  // namespace
 
+json::Value to_json(const ResourceReport& report) {
+  return json::Object{{"kernel", report.kernel},
+                      {"registers", report.registers},
+                      {"spill_store_bytes", report.spill_store_bytes},
+                      {"spill_load_bytes", report.spill_load_bytes},
+                      {"stack_bytes", report.stack_bytes},
+                      {"shared_static_bytes", report.shared_static_bytes},
+                      {"const_bytes", report.const_bytes}};
+}
+
 std::vector<ResourceReport> parse_resource_log(std::string_view log) {
   std::vector<ResourceReport> reports;
   for (const std::string_view line : split_lines(log)) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace tw::toolchain {
@@ -28,6 +29,9 @@ struct ResourceReport {
   [[nodiscard]] bool has_spills() const { return spill_store_bytes != 0 || spill_load_bytes != 0; }
   friend bool operator==(const ResourceReport&, const ResourceReport&) = default;
 };
+
+// {"kernel", "registers", "spill_store_bytes", "spill_load_bytes", "stack_bytes", "shared_static_bytes", "const_bytes"}
+json::Value to_json(const ResourceReport& report);
 
 // The part that `ptxas -v` prints; parameters are not in it, and constant bytes only on some architectures.
 // Spills of functions that were not inlined count for the kernel they were compiled with.

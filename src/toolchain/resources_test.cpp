@@ -33,6 +33,16 @@ TEST(ResourceLog, ReadsEveryKernel) {
   EXPECT_FALSE(reports[1].has_spills());
 }
 
+TEST(ResourceReport, AsJson) {
+  ResourceReport report;
+  report.kernel = "k";
+  report.registers = 32;
+  report.spill_load_bytes = 8;
+  EXPECT_EQ(json::write(to_json(report)),
+            R"({"kernel":"k","registers":32,"spill_store_bytes":0,"spill_load_bytes":8,"stack_bytes":0,)"
+            R"("shared_static_bytes":0,"const_bytes":0})");
+}
+
 TEST(ResourceLog, SpillsOfCalledFunctionsCount) {
   const auto reports = parse_resource_log(
       "ptxas info    : Compiling entry function 'k' for 'sm_80'\n"
