@@ -2,6 +2,7 @@
 #include "passes/infer_layouts.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/check.h"
@@ -34,14 +35,21 @@ struct ClassInfo {
   std::string why;
   std::vector<MemoryUse> memory;
   std::vector<int> reduced_axes;
+  // Classes of the same shape that broadcasts and reductions tie to this one.
+  std::vector<uint32_t> peers;
   ValueId first;
 };
 
 class LayoutInference {
  public:
   LayoutInference(ir::Function& function, PassContext& context)
-      : function_(function), context_(context), facts_(function), parent_(function.values.size()) {
+      : function_(function),
+        context_(context),
+        facts_(function),
+        parent_(function.values.size()),
+        related_(function.values.size()) {
     std::iota(parent_.begin(), parent_.end(), 0U);
+    std::iota(related_.begin(), related_.end(), 0U);
   }
 
   Status run() {
@@ -65,13 +73,21 @@ class LayoutInference {
   }
 
  private:
-  uint32_t find(ValueId id) {
-    uint32_t i = id.index;
-    while (parent_[i] != i) {
-      parent_[i] = parent_[parent_[i]];
-      i = parent_[i];
+  static uint32_t find_in(std::vector<uint32_t>& parent, uint32_t i) {
+    while (parent[i] != i) {
+      parent[i] = parent[parent[i]];
+      i = parent[i];
     }
     return i;
+  }
+  uint32_t find(ValueId id) { return find_in(parent_, id.index); }
+  // Tiles that broadcasts and reductions tie together, however far.
+  uint32_t relatives(ValueId id) { return find_in(related_, find(id)); }
+  void relate(ValueId a, ValueId b) {
+    // Scalars are held by every thread, so they tie nothing together.
+    if (!function_.value(a).shape.empty() && !function_.value(b).shape.empty()) {
+      related_[relatives(a)] = relatives(b);
+    }
   }
   void unite(ValueId a, ValueId b) {
     // Rank-0 values are held by every thread whatever their neighbours do.
@@ -125,8 +141,41 @@ class LayoutInference {
         note(red->value, red->destination, {});
       } else if (const auto* reduce = std::get_if<ir::ReduceOp>(&op.body)) {
         classes_[find(reduce->operand)].reduced_axes.push_back(reduce->axis);
+        relate(reduce->operand, reduce->result);
+      } else if (const auto* broadcast = std::get_if<ir::BroadcastOp>(&op.body)) {
+        relate(broadcast->operand, broadcast->result);
       }
     });
+    share_needs();
+  }
+
+  // Related tiles of one shape end up in one layout, so each knows the others' accesses and reductions.
+  void share_needs() {
+    std::vector<std::vector<uint32_t>> groups(function_.values.size());
+    for (uint32_t i = 0; i < function_.values.size(); ++i) {
+      if (find(ValueId(i)) == i && !function_.values[i].shape.empty()) {
+        groups[relatives(ValueId(i))].push_back(i);
+      }
+    }
+    for (const std::vector<uint32_t>& group : groups) {
+      std::map<std::vector<int64_t>, std::vector<uint32_t>> by_shape;
+      for (uint32_t root : group) {
+        by_shape[function_.values[root].shape].push_back(root);
+      }
+      for (const auto& [shape, roots] : by_shape) {
+        ClassInfo all;
+        for (uint32_t root : roots) {
+          const ClassInfo& own = classes_[root];
+          all.memory.insert(all.memory.end(), own.memory.begin(), own.memory.end());
+          all.reduced_axes.insert(all.reduced_axes.end(), own.reduced_axes.begin(), own.reduced_axes.end());
+        }
+        for (uint32_t root : roots) {
+          classes_[root].memory = all.memory;
+          classes_[root].reduced_axes = all.reduced_axes;
+          classes_[root].peers = roots;
+        }
+      }
+    }
   }
 
   Status set(ValueId value, const TvLayout& layout, diag::Span span, const std::string& why, bool* changed = nullptr) {
@@ -284,6 +333,11 @@ class LayoutInference {
   Checked<TvLayout> free_layout(uint32_t root) {
     const ClassInfo& info = classes_[root];
     const std::vector<int64_t>& shape = function_.values[root].shape;
+    for (uint32_t peer : info.peers) {
+      if (classes_[peer].layout) {
+        return *classes_[peer].layout;
+      }
+    }
     const int rank = static_cast<int>(shape.size());
     int contiguous = rank - 1;
     for (bool global : {false, true}) {
@@ -384,6 +438,7 @@ class LayoutInference {
   PassContext& context_;
   Facts facts_;
   std::vector<uint32_t> parent_;
+  std::vector<uint32_t> related_;
   std::vector<ClassInfo> classes_;
 };
 

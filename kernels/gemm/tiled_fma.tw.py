@@ -1,0 +1,17 @@
+# Matrix product with scalar multiply-adds on tiles staged in shared memory: every size, for machines without tensor cores.
+from tilewright import *
+
+
+@kernel(target="sm_80", threads=256, configs=(dict(BM=64, BN=64, BK=32), dict(BM=128, BN=64, BK=16)))
+def gemm_tiled_fma(A: In[bf16, (M, K)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)],
+                   BM: const = 64, BN: const = 64, BK: const = 32):
+    sA = shared(bf16, (BM, BK), pad=2)
+    sB = shared(bf16, (BN, BK), pad=2)
+    for bm, bn in tiles(cdiv(M, BM), cdiv(N, BN)):
+        acc = zeros(f32, (BM, BN))
+        for k in range(cdiv(K, BK)):
+            copy(A[bm*BM:+BM, k*BK:+BK], sA)
+            copy(B[bn*BN:+BN, k*BK:+BK], sB)
+            acc = mma(sA, sB, acc, via=fma)
+        check(acc, lambda i, j: dict(M=bm*BM + i, N=bn*BN + j), over=dict(K=range(K)))
+        store(acc.to(bf16), D[bm*BM:+BM, bn*BN:+BN])
