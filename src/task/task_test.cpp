@@ -45,7 +45,7 @@ struct Outcome {
   diag::SourceManager sources;
   diag::Sink sink;
   std::optional<Task> task;
-  std::vector<uint16_t> codes;
+  std::vector<std::string> codes;
 
   explicit Outcome(std::string text) {
     auto parsed = parse("t.toml", std::move(text), sources, sink);
@@ -53,7 +53,7 @@ struct Outcome {
       task = *parsed;
     }
     for (const diag::Diagnostic& diagnostic : sink.diagnostics()) {
-      codes.push_back(diagnostic.code->number);
+      codes.push_back("TW" + std::to_string(diagnostic.code->number));
     }
     EXPECT_EQ(task.has_value(), codes.empty());
   }
@@ -81,37 +81,38 @@ TEST(TaskFile, each_mistake_has_its_code_and_place) {
   struct Case {
     const char* from;
     const char* to;
-    uint16_t code;
+    const char* code;
     const char* place;
   };
   const Case cases[] = {
-      {"N = {", "N = { min 1", 8101, nullptr},
-      {"tw.task/1", "tw.task/9", 8102, "\"tw.task/9\""},
-      {"name = \"scaled_copy\"\n", "", 8103, nullptr},
-      {"[sizes]", "colour = 1\n[sizes]", 8104, "colour"},
-      {"min = 1, max", "least = 1, max", 8104, "least"},
-      {"min = 1, max", "min = 1.5, max", 8105, "1.5"},
-      {"headline = { M = 4096, N = 4096 }", "headline = 7", 8105, "7"},
-      {"min = 1, max", "min = 0, max", 8106, "0"},
-      {"max = 4096", "max = 99999999999", 8106, "99999999999"},
-      {"min = 2, multiple_of = 2", "min = 3, max = 4, multiple_of = 5", 8106, nullptr},
-      {"type = \"bf16\"", "type = \"bf17\"", 8106, "\"bf17\""},
-      {"direction = \"out\"", "direction = \"back\"", 8106, "\"back\""},
-      {"\"scaled_copy\"", "\"scaled copy\"", 8106, "\"scaled copy\""},
-      {"[\"2*N\", 1]", "[1]", 8106, "[1]"},
-      {"[\"2*N\", 1]", "[\"2*Q\", 1]", 8107, "\"2*Q\""},
-      {"dims = [\"M\", \"N\"]\nstrides", "dims = [\"M\", \"Q\"]\nstrides", 8107, "\"Q\""},
-      {"{ M = 2, N = 1 }", "{ M = 2, N = 1, Q = 1 }", 8107, "Q"},
-      {"name = \"Y\"", "name = \"X\"", 8108, "\"X\""},
-      {"{ M = 2, N = 1 }", "{ M = 3, N = 1 }", 8109, "3"},
-      {"{ M = 2, N = 1 }", "{ M = 2 }", 8103, "{ M = 2 }"},
-      {"direction = \"out\"", "direction = \"in\"", 8103, nullptr},
-      {"X[m, n] * C", "X[m, n] * Q", 8121, "Q"},
-      {"X[m, n] * C", "X[n, m] * C", 8123, "n"},
-      {"'''\nY[m, n] = X[m, n] * C\n'''", "\"Y[m, n] = \\u0058[m, q] * C\"", 8121, "\"Y[m, n] = \\u0058[m, q] * C\""},
-      {"[shapes]", "[goal]\nkind = \"fast\"\n[shapes]", 8106, "\"fast\""},
-      {"[shapes]", "[tolerance]\nscale = -1\n[shapes]", 8106, "-1"},
-      {"[shapes]", "[inputs]\ndistributions = [\"odd\"]\n[shapes]", 8106, "\"odd\""},
+      {"N = {", "N = { min 1", "TW8101", nullptr},
+      {"tw.task/1", "tw.task/9", "TW8102", "\"tw.task/9\""},
+      {"name = \"scaled_copy\"\n", "", "TW8103", nullptr},
+      {"[sizes]", "colour = 1\n[sizes]", "TW8104", "colour"},
+      {"min = 1, max", "least = 1, max", "TW8104", "least"},
+      {"min = 1, max", "min = 1.5, max", "TW8105", "1.5"},
+      {"headline = { M = 4096, N = 4096 }", "headline = 7", "TW8105", "7"},
+      {"min = 1, max", "min = 0, max", "TW8106", "0"},
+      {"max = 4096", "max = 99999999999", "TW8106", "99999999999"},
+      {"min = 2, multiple_of = 2", "min = 3, max = 4, multiple_of = 5", "TW8106", nullptr},
+      {"type = \"bf16\"", "type = \"bf17\"", "TW8106", "\"bf17\""},
+      {"direction = \"out\"", "direction = \"back\"", "TW8106", "\"back\""},
+      {"\"scaled_copy\"", "\"scaled copy\"", "TW8106", "\"scaled copy\""},
+      {"[\"2*N\", 1]", "[1]", "TW8106", "[1]"},
+      {"[\"2*N\", 1]", "[\"2*Q\", 1]", "TW8107", "\"2*Q\""},
+      {"dims = [\"M\", \"N\"]\nstrides", "dims = [\"M\", \"Q\"]\nstrides", "TW8107", "\"Q\""},
+      {"{ M = 2, N = 1 }", "{ M = 2, N = 1, Q = 1 }", "TW8107", "Q"},
+      {"name = \"Y\"", "name = \"X\"", "TW8108", "\"X\""},
+      {"{ M = 2, N = 1 }", "{ M = 3, N = 1 }", "TW8109", "3"},
+      {"{ M = 2, N = 1 }", "{ M = 2 }", "TW8103", "{ M = 2 }"},
+      {"direction = \"out\"", "direction = \"in\"", "TW8103", nullptr},
+      {"X[m, n] * C", "X[m, n] * Q", "TW8121", "Q"},
+      {"X[m, n] * C", "X[n, m] * C", "TW8123", "n"},
+      {"'''\nY[m, n] = X[m, n] * C\n'''", "\"Y[m, n] = \\u0058[m, q] * C\"", "TW8121",
+       "\"Y[m, n] = \\u0058[m, q] * C\""},
+      {"[shapes]", "[goal]\nkind = \"fast\"\n[shapes]", "TW8106", "\"fast\""},
+      {"[shapes]", "[tolerance]\nscale = -1\n[shapes]", "TW8106", "-1"},
+      {"[shapes]", "[inputs]\ndistributions = [\"odd\"]\n[shapes]", "TW8106", "\"odd\""},
   };
   for (const Case& c : cases) {
     std::string text = replace_all(kGood, c.from, c.to);
@@ -126,11 +127,11 @@ TEST(TaskFile, each_mistake_has_its_code_and_place) {
 }
 
 TEST(TaskFile, garbage_is_refused_with_one_clear_error) {
-  EXPECT_EQ(Outcome("").codes, (std::vector<uint16_t>{8103}));
-  EXPECT_EQ(Outcome(std::string("\0\x01\xff\xfe", 4)).codes, (std::vector<uint16_t>{8101}));
-  EXPECT_EQ(Outcome(std::string(1 << 20, 'a')).codes, (std::vector<uint16_t>{8101}));
-  EXPECT_EQ(Outcome("a = " + std::string(100000, '[')).codes, (std::vector<uint16_t>{8101}));
-  EXPECT_EQ(Outcome("a.b" + std::string(100, '.')).codes, (std::vector<uint16_t>{8101}));
+  EXPECT_EQ(Outcome("").codes, (std::vector<std::string>{"TW8103"}));
+  EXPECT_EQ(Outcome(std::string("\0\x01\xff\xfe", 4)).codes, (std::vector<std::string>{"TW8101"}));
+  EXPECT_EQ(Outcome(std::string(1 << 20, 'a')).codes, (std::vector<std::string>{"TW8101"}));
+  EXPECT_EQ(Outcome("a = " + std::string(100000, '[')).codes, (std::vector<std::string>{"TW8101"}));
+  EXPECT_EQ(Outcome("a.b" + std::string(100, '.')).codes, (std::vector<std::string>{"TW8101"}));
 }
 
 TEST(TaskFile, missing_file_and_folder_are_told_apart) {
@@ -139,7 +140,7 @@ TEST(TaskFile, missing_file_and_folder_are_told_apart) {
   EXPECT_FALSE(load("no/such/task.toml", sources, sink).has_value());
   EXPECT_FALSE(load("/", sources, sink).has_value());
   ASSERT_EQ(sink.diagnostics().size(), 2U);
-  EXPECT_EQ(sink.diagnostics()[0].code->number, 8100);
+  EXPECT_EQ("TW" + std::to_string(sink.diagnostics()[0].code->number), "TW8100");
   EXPECT_NE(sink.diagnostics()[0].message(), sink.diagnostics()[1].message());
 }
 
