@@ -72,7 +72,8 @@ Checked<Layout> left_inverse(const Layout& a) {
   }
   std::erase_if(modes, [](const SourceMode& mode) { return mode.stride == 0; });
   if (modes.empty()) {
-    return Layout();
+    // Every coordinate is at 0: any of them answers, CuTe's form is n:0.
+    return Layout::make(a.size(), 0);
   }
   int64_t highest = 0;
   std::vector<FlatMode> result;

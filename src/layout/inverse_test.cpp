@@ -29,6 +29,7 @@ TEST(RightInverse, IsOneAndIsMaximalAlongStrides) {
 TEST(LeftInverse, IsOneWhereThereIsAnAnswer) {
   EXPECT_EQ(shown(left_inverse(L("(4,8):(1,5)"))), "(5,8):(1,4)");
   EXPECT_EQ(shown(left_inverse(L("(4,8):(8,1)"))), "(8,4):(4,1)");
+  EXPECT_EQ(shown(left_inverse(L("(8,1):(0,1)"))), "8:0");
   LayoutSource source(9);
   int answers = 0;
   for (int n = 0; n < 6000; ++n) {
