@@ -292,10 +292,10 @@ struct Store::State {
       return failed(ErrorKind::Damaged, fmt::format("`{}/runs.sqlite` is not a run store", folder));
     }
     if (*version != kSchemaVersion) {
-      return failed(ErrorKind::Version,
-                    Error{fmt::format("the run store `{}` has schema version {}, this version of tilewright reads {}",
-                                      folder, *version, kSchemaVersion),
-                          {"it was left as it is; use the version that wrote it, or another folder with --store"}});
+      return failed(
+          ErrorKind::Version,
+          Error{fmt::format("it has schema version {}, this version of tilewright reads {}", *version, kSchemaVersion),
+                {"it was left as it is; use the version that wrote it, or another folder with --store"}});
     }
     return {};
   }
@@ -326,8 +326,8 @@ Outcome<Store> Store::open(const std::string& folder, Access access) {
     TW_TRY(Database database, lifted(Database::open(path, Database::Mode::ReadOnly)));
     auto state = std::make_unique<State>(State{folder, access, std::move(database)});
     auto first = state->check_version();
-    // A reader keeps an index beside the file. Where it cannot be made nobody can be writing, so the file may be read as it
-    // is, unless its newest part is still in the log, which cannot be read without the index.
+    // A reader keeps an index beside the file. Where it cannot be made nobody can be writing, so the file may be read
+    // as it is, unless its newest part is still in the log, which cannot be read without the index.
     auto log_bytes = os::file_size_bytes(path + "-wal");
     if (!first && first.error().kind == ErrorKind::Damaged && log_bytes.value_or(0) == 0) {
       TW_TRY(Database plain, lifted(Database::open(path, Database::Mode::Immutable)));
@@ -392,7 +392,7 @@ Outcome<Run> Store::run(const std::string& run_id) {
   select.bind(run_id);
   TW_TRY(bool has_row, lifted(select.step()));
   if (!has_row) {
-    return failed(ErrorKind::NotFound, fmt::format("no run `{}` in the store `{}`", run_id, state_->folder));
+    return failed(ErrorKind::NotFound, fmt::format("no run is named `{}`", run_id));
   }
   return state_->read_run(select);
 }
@@ -417,7 +417,7 @@ Outcome<std::string> Store::resolve(std::string_view name) {
     return matches[0];
   }
   if (matches.empty()) {
-    return failed(ErrorKind::NotFound, fmt::format("no run `{}` in the store `{}`", name, state_->folder));
+    return failed(ErrorKind::NotFound, fmt::format("no run is named `{}`", name));
   }
   return failed(ErrorKind::NotFound,
                 Error{fmt::format("`{}` names {} runs", name, matches.size()), {matches[0], matches[1]}});
