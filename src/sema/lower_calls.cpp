@@ -185,7 +185,7 @@ Value Lowering::call_builtin(const syntax::Expr& expr, const syntax::Call& node,
           std::optional<int64_t> begin = exprs().constant_value(range->begin);
           std::optional<int64_t> end = exprs().constant_value(range->end);
           if (!begin || !end) {
-            note(sink_.report(codes::NotCompileTime{}, item->span, "the range of `static`", exprs().to_string(begin ? range->end : range->begin)).emit());
+            note(sink_.report(codes::NotCompileTime{}, item->span, "the range of `static`", text_of(begin ? range->end : range->begin)).emit());
             return PoisonValue{};
           }
           if (*end > *begin && (*end - *begin) / range->step > kMaxExpandedIterations) {
@@ -291,7 +291,7 @@ Value Lowering::call_builtin(const syntax::Expr& expr, const syntax::Call& node,
         return PoisonValue{};
       }
       if (std::optional<int64_t> divisor = exprs().constant_value(*b); divisor && *divisor <= 0) {
-        note(sink_.report(codes::CompileTimeArithmetic{}, span, "cdiv", exprs().to_string(*a), *divisor == 0 ? "0" : exprs().to_string(*b), "a divisor is positive").emit());
+        note(sink_.report(codes::CompileTimeArithmetic{}, span, "cdiv", text_of(*a), *divisor == 0 ? "0" : text_of(*b), "a divisor is positive").emit());
         return PoisonValue{};
       }
       return IntValue{exprs().ceil_div(*a, *b)};
@@ -411,6 +411,9 @@ Value Lowering::call_function(const syntax::Expr& expr, const syntax::Call& node
 Value Lowering::call_lambda(const LambdaValue& lambda, std::vector<Value> arguments, Span span) {
   if (arguments.size() != lambda.lambda->parameters.size()) {
     note(sink_.report(codes::TooManyArguments{}, span, "lambda", lambda.lambda->parameters.size(), arguments.size()).emit());
+    return PoisonValue{};
+  }
+  if (!take_step(span, 1 + lambda.frame->names.size() / 8)) {
     return PoisonValue{};
   }
   auto inner = std::make_shared<Frame>(*lambda.frame);

@@ -63,7 +63,7 @@ std::string Lowering::describe(const Value& value) const {
     std::string operator()(const NoneValue&) const { return "`None`"; }
     std::string operator()(const IntValue& v) const {
       std::optional<int64_t> constant = self.exprs().constant_value(v.expr);
-      return constant ? fmt::format("the integer {}", *constant) : fmt::format("the run-time integer `{}`", self.exprs().to_string(v.expr));
+      return constant ? fmt::format("the integer {}", *constant) : fmt::format("the run-time integer `{}`", self.text_of(v.expr));
     }
     std::string operator()(const BoolValue& v) const {
       std::optional<int64_t> constant = self.exprs().constant_value(v.expr);
@@ -101,6 +101,20 @@ Value Lowering::poison_wrong_kind(Span span, std::string_view what, const Value&
   return PoisonValue{};
 }
 
+std::string Lowering::text_of(ExprId expr) const {
+  std::string text = exprs().to_string(expr);
+  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+}
+
+bool Lowering::refuse_memory_scalar(const Value& value, Span span, std::string_view what) {
+  const auto* memory = value.as<MemoryValue>();
+  if (memory == nullptr || !memory->perm.empty()) {
+    return false;
+  }
+  report_not_lowered(span, fmt::format("{} that is read from memory", what), "sizes, indices and conditions are made of sizes, constants and loop variables; a scalar for register tiles is read with `load(..)`");
+  return true;
+}
+
 std::optional<int64_t> Lowering::constant_of(const Value& value) const {
   if (const auto* integer = value.as<IntValue>()) {
     return exprs().constant_value(integer->expr);
@@ -121,7 +135,9 @@ std::optional<ExprId> Lowering::eval_int(const syntax::Expr& expr, std::string_v
                        "sizes, indices and trip counts are made of sizes, constants and loop variables");
     return std::nullopt;
   }
-  poison_wrong_kind(expr.span, what, value, "an integer");
+  if (!refuse_memory_scalar(value, expr.span, what)) {
+    poison_wrong_kind(expr.span, what, value, "an integer");
+  }
   return std::nullopt;
 }
 
@@ -132,7 +148,7 @@ std::optional<int64_t> Lowering::eval_const_int(const syntax::Expr& expr, std::s
   }
   std::optional<int64_t> constant = exprs().constant_value(*value);
   if (!constant) {
-    note(sink_.report(codes::NotCompileTime{}, expr.span, what, exprs().to_string(*value))
+    note(sink_.report(codes::NotCompileTime{}, expr.span, what, text_of(*value))
              .note("compile-time values are literals, `const` parameters and what is computed from them")
              .emit());
   }
@@ -172,7 +188,7 @@ std::optional<bool> Lowering::eval_const_bool(const syntax::Expr& expr, std::str
   }
   std::optional<int64_t> constant = exprs().constant_value(*value);
   if (!constant) {
-    note(sink_.report(codes::NotCompileTime{}, expr.span, what, exprs().to_string(*value)).emit());
+    note(sink_.report(codes::NotCompileTime{}, expr.span, what, text_of(*value)).emit());
     return std::nullopt;
   }
   return *constant != 0;
@@ -247,7 +263,7 @@ std::optional<std::vector<int64_t>> Lowering::eval_shape(const syntax::Expr& exp
     }
     std::optional<int64_t> constant = exprs().constant_value(integer->expr);
     if (!constant) {
-      note(sink_.report(codes::NotCompileTime{}, expr.span, what, exprs().to_string(integer->expr)).emit());
+      note(sink_.report(codes::NotCompileTime{}, expr.span, what, text_of(integer->expr)).emit());
       return std::nullopt;
     }
     if (*constant < 1 || *constant > kMaxTileElements || product > kMaxTileElements / *constant) {
@@ -263,6 +279,72 @@ std::optional<std::vector<int64_t>> Lowering::eval_shape(const syntax::Expr& exp
 }
 
 Value Lowering::eval(const syntax::Expr& expr) {
+  if (!enter(expr.span)) {
+    return PoisonValue{};
+  }
+  Value value = eval_unbounded(expr);
+  --depth_;
+  if (is_small(value)) {
+    return value;
+  }
+  note(sink_.report(codes::ExpansionTooLarge{}, expr.span, "this value", "more", kMaxValueSize).emit());
+  return PoisonValue{};
+}
+
+// Bodies within bodies, calls within calls: recursion here is bounded as a whole.
+bool Lowering::enter(Span span) {
+  if (depth_ < kMaxDepth) {
+    ++depth_;
+    return true;
+  }
+  if (!has_stopped_) {
+    note(sink_.report(codes::ExpansionTooLarge{}, span, "the nesting of calls and expressions", "more", kMaxDepth).emit());
+    has_stopped_ = true;
+  }
+  return false;
+}
+
+// Scalar expressions and tuples can double with each statement; everything that reads them is linear in their size.
+bool Lowering::is_small(const Value& value) {
+  if (const auto* tuple = value.as<TupleValue>()) {
+    size_t leaves = 0;
+    std::vector<const TupleValue*> stack{tuple};
+    while (!stack.empty()) {
+      const TupleValue* top = stack.back();
+      stack.pop_back();
+      leaves += top->elements.size();
+      if (leaves > static_cast<size_t>(kMaxValueSize)) {
+        return false;
+      }
+      for (const Value& element : top->elements) {
+        if (const auto* inner = element.as<TupleValue>()) {
+          stack.push_back(inner);
+        }
+      }
+    }
+    return true;
+  }
+  ir::ExprId expr;
+  if (const auto* integer = value.as<IntValue>()) {
+    expr = integer->expr;
+  } else if (const auto* boolean = value.as<BoolValue>()) {
+    expr = boolean->expr;
+  } else {
+    return true;
+  }
+  // Operands are made before what uses them, so one pass over the new nodes suffices.
+  for (size_t i = expr_sizes_.size(); i < exprs().size(); ++i) {
+    const ir::ExprNode& node = exprs().node(ir::ExprId(static_cast<uint32_t>(i)));
+    int64_t size = 1;
+    for (ir::ExprId operand : node.operands) {
+      size += operand.is_valid() ? expr_sizes_[operand.index] : 0;
+    }
+    expr_sizes_.push_back(std::min<int64_t>(size, kMaxValueSize + 1));
+  }
+  return expr_sizes_[expr.index] <= kMaxValueSize;
+}
+
+Value Lowering::eval_unbounded(const syntax::Expr& expr) {
   if (const auto* node = expr.as<syntax::Name>()) {
     return eval_name(expr, *node);
   }
@@ -340,7 +422,7 @@ Value Lowering::eval_name(const syntax::Expr& expr, const syntax::Name& name) {
     }
     return found->second;
   }
-  if (const syntax::FunctionDef* function = module_.find_function(name.id)) {
+  if (const syntax::FunctionDef* function = find_function(name.id)) {
     return FunctionValue{function};
   }
   const Builtin* builtin = find_builtin(name.id);
@@ -377,6 +459,17 @@ Value Lowering::eval_name(const syntax::Expr& expr, const syntax::Name& name) {
   }
   note(builder.emit());
   return PoisonValue{};
+}
+
+const syntax::FunctionDef* Lowering::find_function(std::string_view name) {
+  if (!has_functions_) {
+    has_functions_ = true;
+    for (const syntax::FunctionDef* function : module_.functions()) {
+      functions_.try_emplace(function->name.text, function);
+    }
+  }
+  auto found = functions_.find(name);
+  return found != functions_.end() ? found->second : nullptr;
 }
 
 std::vector<std::string> Lowering::visible_names() const {
@@ -493,6 +586,9 @@ Value Lowering::binary(syntax::BinaryOp op, const Operand& left, const Operand& 
     return PoisonValue{};
   }
   const Operand& wrong = fits(left.value) ? right : left;
+  if (refuse_memory_scalar(wrong.value, wrong.span, "an operand of arithmetic")) {
+    return PoisonValue{};
+  }
   if (wrong.value.is<MemoryValue>()) {
     note(sink_.report(codes::WrongKind{}, wrong.span, fmt::format("an operand of {}", what), describe(wrong.value), "a number or a register tile")
              .note("only `mma` and `copy` take memory operands; read it with `load(..)` first")
@@ -506,7 +602,7 @@ Value Lowering::int_binary(syntax::BinaryOp op, ExprId left, ExprId right, Span 
   std::optional<int64_t> a = exprs().constant_value(left);
   std::optional<int64_t> b = exprs().constant_value(right);
   auto refuse = [&](std::string_view why) -> Value {
-    note(sink_.report(codes::CompileTimeArithmetic{}, span, syntax::spelling(op), exprs().to_string(left), exprs().to_string(right), why).emit());
+    note(sink_.report(codes::CompileTimeArithmetic{}, span, syntax::spelling(op), text_of(left), text_of(right), why).emit());
     return PoisonValue{};
   };
   const bool divides = op == syntax::BinaryOp::FloorDiv || op == syntax::BinaryOp::Mod;
@@ -579,9 +675,8 @@ Value Lowering::int_binary(syntax::BinaryOp op, ExprId left, ExprId right, Span 
   }
   switch (op) {
     case syntax::BinaryOp::Add:
-      return IntValue{exprs().add(left, right)};
     case syntax::BinaryOp::Sub:
-      return IntValue{exprs().sub(left, right)};
+      return IntValue{add_constants(left, right, op == syntax::BinaryOp::Sub, b)};
     case syntax::BinaryOp::Mul:
       return IntValue{exprs().mul(left, right)};
     case syntax::BinaryOp::FloorDiv:
@@ -611,6 +706,23 @@ Value Lowering::int_binary(syntax::BinaryOp op, ExprId left, ExprId right, Span 
   }
   report_not_lowered(span, fmt::format("`{}` on run-time integers", syntax::spelling(op)), "use `*`, `//` and `%`");
   return PoisonValue{};
+}
+
+// `(k + 4) - 1` is `k + 3`: offsets stay small and comparable.
+ExprId Lowering::add_constants(ExprId left, ExprId right, bool is_sub, std::optional<int64_t> constant) {
+  const ir::ExprNode node = exprs().node(left);
+  int64_t sum = 0;
+  if (constant && node.kind == ir::ExprKind::Add) {
+    for (int i = 0; i < 2; ++i) {
+      std::optional<int64_t> inner = exprs().constant_value(node.operands[static_cast<size_t>(i)]);
+      const bool overflows = inner && (is_sub ? __builtin_sub_overflow(*inner, *constant, &sum) : __builtin_add_overflow(*inner, *constant, &sum));
+      if (inner && !overflows) {
+        const ExprId rest = node.operands[static_cast<size_t>(1 - i)];
+        return sum >= 0 ? exprs().add(rest, exprs().constant(sum)) : sum > INT64_MIN ? exprs().sub(rest, exprs().constant(-sum)) : exprs().add(left, right);
+      }
+    }
+  }
+  return is_sub ? exprs().sub(left, right) : exprs().add(left, right);
 }
 
 Value Lowering::float_binary(syntax::BinaryOp op, double left, double right, Span span) {
@@ -733,6 +845,9 @@ Value Lowering::compare(syntax::CompareOp op, const Operand& left, const Operand
   }
   const bool left_fits = left.value.is<IntValue>() || left.value.is<FloatValue>();
   const Operand& wrong = left_fits ? right : left;
+  if (refuse_memory_scalar(wrong.value, wrong.span, "an operand of a comparison")) {
+    return PoisonValue{};
+  }
   return poison_wrong_kind(wrong.span, fmt::format("an operand of `{}`", syntax::spelling(op)), wrong.value, "a number or a register tile");
 }
 

@@ -32,6 +32,7 @@ void Lowering::note(diag::Reported reported) {
   if (!failure_) {
     failure_ = reported;
   }
+  has_stopped_ = has_stopped_ || ++errors_ >= kMaxKernelErrors;
 }
 
 void Lowering::report_not_lowered(Span span, std::string_view what, std::string_view hint) {

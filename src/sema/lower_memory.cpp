@@ -217,7 +217,7 @@ std::optional<ir::Region> Lowering::to_region(const MemoryValue& memory, Span sp
         extent = exprs().constant_value(size);
       }
       if (!extent) {
-        note(sink_.report(codes::NotCompileTime{}, span, fmt::format("the extent of axis {} of `{}`", axis, name), exprs().to_string(size))
+        note(sink_.report(codes::NotCompileTime{}, span, fmt::format("the extent of axis {} of `{}`", axis, name), text_of(size))
                  .note("take a slice `lo:+n` of it")
                  .emit());
         return std::nullopt;

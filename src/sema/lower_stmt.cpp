@@ -93,11 +93,12 @@ bool is_same_value(const Value& a, const Value& b) {
 
 }  // namespace
 
-bool Lowering::take_step(Span span) {
+bool Lowering::take_step(Span span, size_t cost) {
   if (has_stopped_) {
     return false;
   }
-  if (++steps_ <= kMaxSteps) {
+  steps_ += static_cast<int64_t>(cost);
+  if (steps_ <= kMaxSteps) {
     return true;
   }
   has_stopped_ = true;
@@ -118,7 +119,12 @@ Lowering::Flow Lowering::exec_block(const syntax::Block& block) {
     if (!take_step(stmt->header_span)) {
       return Flow::Next;
     }
-    if (Flow flow = exec(*stmt); flow != Flow::Next) {
+    if (!enter(stmt->header_span)) {
+      return Flow::Next;
+    }
+    const Flow flow = exec(*stmt);
+    --depth_;
+    if (flow != Flow::Next) {
       return flow;
     }
   }
@@ -360,13 +366,16 @@ Lowering::Flow Lowering::exec_range(const syntax::Stmt& stmt, const syntax::For&
       return exec_expanded(stmt, node, items);
     }
     note(sink_.report(codes::NotCompileTime{}, node.iterable->span, "the range of `unroll`",
-                      exprs().to_string(exprs().constant_value(range.begin) ? range.end : range.begin))
+                      text_of(exprs().constant_value(range.begin) ? range.end : range.begin))
              .note("`unroll(range(..), 4)` unrolls by a factor instead")
              .emit());
     poison_assigned(node.body);
     return Flow::Next;
   }
 
+  if (!take_step(stmt.header_span, 1 + frame_->names.size() / 8)) {
+    return Flow::Next;
+  }
   ir::ForOp loop;
   loop.variable = exprs().add_symbol(variable_name->id, ir::SymbolKind::Loop, node.target->span);
   loop.begin = range.begin;
@@ -562,6 +571,10 @@ Lowering::Flow Lowering::exec_if(const syntax::Stmt& stmt, const syntax::If& nod
     if (std::optional<int64_t> known = exprs().constant_value(*condition)) {
       return *known != 0 ? exec_block(current.body) : exec_if(stmt, node, branch + 1);
     }
+  }
+  // Both branches work on a copy of all names.
+  if (!take_step(stmt.header_span, 1 + frame_->names.size() / 8)) {
+    return Flow::Next;
   }
   ir::IfOp op;
   op.condition = condition.value_or(exprs().constant(1));

@@ -23,6 +23,12 @@ inline constexpr int64_t kMaxSteps = 200000;
 inline constexpr int64_t kMaxExpandedIterations = 1024;
 inline constexpr int64_t kMaxTileElements = int64_t{1} << 20;
 inline constexpr size_t kMaxInlineDepth = 16;
+// Expressions and statements within each other, inlined bodies included.
+inline constexpr int kMaxDepth = 400;
+// Nodes of a scalar expression, leaves of a tuple.
+inline constexpr int64_t kMaxValueSize = 1000;
+// What is found after this many errors in one kernel is not reported.
+inline constexpr int kMaxKernelErrors = 50;
 
 // The arguments of a call, matched with a builtin's parameters and not yet evaluated.
 class Arguments {
@@ -102,13 +108,20 @@ class Lowering {
                      const Value& head, const Value& after);
   void poison_assigned(const syntax::Block& block);
   void poison_target(const syntax::Expr& target);
-  bool take_step(diag::Span span);
+  bool take_step(diag::Span span, size_t cost = 1);
   // Runs `body` with emission into `block`.
   void inside(ir::Block& block, const std::function<void()>& body);
   // `when=`: runs `body` always, never or under a run-time condition.
   void guarded(const Arguments& arguments, diag::Span span, const std::function<void()>& body);
 
   // lower_expr.cpp
+  Value eval_unbounded(const syntax::Expr& expr);
+  bool is_small(const Value& value);
+  bool enter(diag::Span span);
+  [[nodiscard]] std::string text_of(ir::ExprId expr) const;
+  bool refuse_memory_scalar(const Value& value, diag::Span span, std::string_view what);
+  ir::ExprId add_constants(ir::ExprId left, ir::ExprId right, bool is_sub, std::optional<int64_t> constant);
+  const syntax::FunctionDef* find_function(std::string_view name);
   Value eval_name(const syntax::Expr& expr, const syntax::Name& name);
   Value eval_unary(const syntax::Expr& expr, const syntax::Unary& node);
   Value eval_binary(const syntax::Expr& expr, const syntax::Binary& node);
@@ -227,6 +240,11 @@ class Lowering {
   bool in_tiles_ = false;
   bool has_stopped_ = false;
   int64_t steps_ = 0;
+  int errors_ = 0;
+  int depth_ = 0;
+  std::vector<int64_t> expr_sizes_;
+  bool has_functions_ = false;
+  std::map<std::string_view, const syntax::FunctionDef*> functions_;
   Value return_value_;
   // The name that the statement at hand assigns its value to.
   std::string name_hint_;

@@ -193,7 +193,10 @@ class Pruner {
       return value_uses_[carried.argument.index] == 0 && value_uses_[carried.result.index] == 0;
     });
     removed += std::erase_if(loop.scalars, [&](const ir::CarriedScalar& carried) {
-      if (carried.yield == f_.exprs.symbol_ref(carried.argument)) {
+      // A large initial value would be copied to every use.
+      const ir::ExprKind kind = f_.exprs.node(carried.init).kind;
+      const bool is_leaf = kind == ir::ExprKind::Const || kind == ir::ExprKind::Symbol;
+      if (is_leaf && carried.yield == f_.exprs.symbol_ref(carried.argument)) {
         symbols_[carried.argument] = carried.init;
         symbols_[carried.result] = carried.init;
         return true;

@@ -97,6 +97,7 @@ class Lexer {
 
   void note_failure(diag::Reported reported) {
     ++errors_;
+    out_.error_offsets.push_back(sink_.diagnostics().back().primary.begin);
     if (!out_.failure) {
       out_.failure = reported;
     }
@@ -282,6 +283,7 @@ class Lexer {
                               std::string(quote_length, quote))
                      .emit());
     push(TokenKind::String, begin, at_);
+    last_open_string_ = begin;
   }
 
   // Takes digits and single underscores between them; false when an underscore stands elsewhere.
@@ -422,6 +424,8 @@ class Lexer {
                      .label(span(open.offset, open.offset + 1), "opened here")
                      .emit());
     if (!closes_outer) {
+      // The wrong kind was written for the innermost one.
+      brackets_.pop_back();
       return false;
     }
     while (closing_of(brackets_.back().open) != c) {
@@ -433,10 +437,14 @@ class Lexer {
 
   void report_unclosed() {
     const Bracket open = brackets_.back();
+    brackets_.clear();
+    // Its closing bracket is in the string that was never closed.
+    if (last_open_string_ > open.offset) {
+      return;
+    }
     note_failure(sink_.report(codes::UnclosedBracket{}, span(open.offset, open.offset + 1), std::string(1, open.open),
                               std::string(1, closing_of(open.open)))
                      .emit());
-    brackets_.clear();
   }
 
   void report_character() {
@@ -454,6 +462,7 @@ class Lexer {
   }
 
   void finish() {
+    std::ranges::sort(out_.error_offsets);
     out_.is_complete = at_ >= text_.size() && errors_ < kMaxErrors;
     if (!brackets_.empty() && errors_ < kMaxErrors) {
       report_unclosed();
@@ -476,6 +485,7 @@ class Lexer {
   size_t at_ = 0;
   int errors_ = 0;
   bool is_continued_ = false;
+  size_t last_open_string_ = 0;
   std::vector<Bracket> brackets_;
   std::vector<Indentation> indentations_{Indentation{}};
   TokenStream out_;

@@ -33,6 +33,8 @@ struct TokenStream {
   std::vector<Comment> comments;
   // Newline tokens that end a line inside an open bracket, which has been reported: what is missing there needs no second error.
   std::vector<size_t> reported_newlines;
+  // Where errors were reported, in order: the parser says nothing more about those lines.
+  std::vector<uint32_t> error_offsets;
   // The first error, if any; all errors are in the sink.
   std::optional<diag::Reported> failure;
   // False when lexing stopped early: what the tokens say about the rest of the file means nothing.

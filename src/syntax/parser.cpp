@@ -99,7 +99,7 @@ bool Parser::expect_op(std::string_view op, std::string_view where) {
   if (take_op(op)) {
     return true;
   }
-  if (is_reported_newline()) {
+  if (is_reported_line()) {
     return false;
   }
   if (is_op("=") && op != "=") {
@@ -148,10 +148,25 @@ void Parser::note(diag::Reported reported) {
   }
 }
 
-bool Parser::is_reported_newline() const { return std::ranges::binary_search(stream_.reported_newlines, at_); }
+bool Parser::is_reported_line() const {
+  if (std::ranges::binary_search(stream_.reported_newlines, at_)) {
+    return true;
+  }
+  auto ends_line = [&](size_t index) { return stream_.tokens[index].kind == TokenKind::Newline || stream_.tokens[index].kind == TokenKind::EndOfFile; };
+  size_t first = at_;
+  while (first > 0 && !ends_line(first - 1)) {
+    --first;
+  }
+  size_t last = at_;
+  while (!ends_line(last)) {
+    ++last;
+  }
+  auto error = std::ranges::lower_bound(stream_.error_offsets, stream_.tokens[first].span.begin);
+  return error != stream_.error_offsets.end() && *error <= stream_.tokens[last].span.end;
+}
 
 void Parser::report_unexpected(std::string_view expected) {
-  if (is_reported_newline()) {
+  if (is_reported_line()) {
     return;
   }
   if (is_op("=")) {

@@ -42,8 +42,8 @@ class Parser {
 
   // Errors.
   void note(diag::Reported reported);
-  // The lexer has already reported why the line ends here.
-  [[nodiscard]] bool is_reported_newline() const;
+  // The lexer has reported an error in this line: what the parser misses there may be a consequence.
+  [[nodiscard]] bool is_reported_line() const;
   void report_unexpected(std::string_view expected);
   void report_outside(diag::Span span, std::string_view what, std::string_view instead);
   [[nodiscard]] bool has_given_up() const { return has_given_up_; }
