@@ -31,8 +31,9 @@ class Object {
   // Replaces the member or adds it at the end.
   Object& set(std::string_view key, Value value);
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
-  [[nodiscard]] size_t size() const { return members_.size(); }
-  [[nodiscard]] bool is_empty() const { return members_.empty(); }
+  // Defined below, where Member is a complete type.
+  [[nodiscard]] size_t size() const;
+  [[nodiscard]] bool is_empty() const;
   friend bool operator==(const Object& a, const Object& b);
 
  private:
@@ -106,6 +107,13 @@ class Value {
  private:
   std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string, Array, Object> state_ = nullptr;
 };
+
+inline size_t Object::size() const {
+  return members_.size();
+}
+inline bool Object::is_empty() const {
+  return members_.empty();
+}
 
 std::string_view kind_name(Kind kind);
 

@@ -59,12 +59,12 @@ RunResult<std::unique_ptr<Cublas>> Cublas::find(Gpu& gpu) {
   return open(gpu, library->path());
 }
 
-RunResult<std::unique_ptr<Cublas>> Cublas::open(Gpu& gpu, const std::string& library) {
+RunResult<std::unique_ptr<Cublas>> Cublas::open(Gpu& /*gpu*/, const std::string& library) {
   const auto opened = toolchain::DynamicLibrary::open(library);
   if (!opened) {
     return fail(not_available(opened.error()));
   }
-  std::unique_ptr<Cublas> cublas(new Cublas(gpu));
+  std::unique_ptr<Cublas> cublas(new Cublas());
   Functions& f = *cublas->functions_;
   const auto bind_all = [&]() -> Status {
     TW_TRY_STATUS(opened->bind("cublasCreate_v2", f.create));
@@ -83,7 +83,7 @@ RunResult<std::unique_ptr<Cublas>> Cublas::open(Gpu& gpu, const std::string& lib
   return cublas;
 }
 
-Cublas::Cublas(Gpu& gpu) : gpu_(&gpu), functions_(std::make_unique<Functions>()) {}
+Cublas::Cublas() : functions_(std::make_unique<Functions>()) {}
 
 Cublas::~Cublas() {
   if (handle_ != nullptr) {

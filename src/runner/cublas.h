@@ -34,6 +34,7 @@ class Cublas {
  public:
   // $TILEWRIGHT_CUBLAS, the package folder, a CUDA toolkit, the loader's search path.
   static RunResult<std::unique_ptr<Cublas>> find(Gpu& gpu);
+  // cuBLAS takes the device whose context is current, which is that of the Gpu opened last.
   static RunResult<std::unique_ptr<Cublas>> open(Gpu& gpu, const std::string& library);
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
@@ -46,9 +47,8 @@ class Cublas {
 
  private:
   struct Functions;
-  explicit Cublas(Gpu& gpu);
+  Cublas();
   RunResult<void> check(int32_t status, const char* what) const;
-  Gpu* gpu_;
   std::unique_ptr<Functions> functions_;
   void* handle_ = nullptr;
   int32_t version_ = 0;
