@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/arithmetic.h"
 
+#include <algorithm>
+#include <climits>
 #include <cmath>
 #include <limits>
 
@@ -451,6 +453,58 @@ void multiply_accumulate(const float* a, const float* b, float* c, size_t rows, 
   static const Kernel plain = plain_kernel();
   static const Kernel fused = fused_kernel();
   (exact_products ? plain : fused)(a, b, c, rows, columns, depth);
+}
+
+namespace {
+
+// Bits kept below the leading one of the largest addend: 23 of f32 and two more.
+constexpr int kTensorCoreBits = 25;
+
+float cut_to_f32(double value) {
+  const auto nearest = static_cast<float>(value);
+  return std::abs(static_cast<double>(nearest)) > std::abs(value) ? std::nextafterf(nearest, 0.0F) : nearest;
+}
+
+// One output element of one instruction; `b_stride` elements lie between two k of b.
+float tensor_core_step(const float* a, const float* b, size_t b_stride, float c, size_t depth) {
+  int top = INT_MIN;
+  bool is_finite = std::isfinite(c);
+  if (c != 0 && is_finite) {
+    top = std::ilogb(c);
+  }
+  double plain = c;
+  for (size_t k = 0; k < depth; ++k) {
+    const float y = b[k * b_stride];
+    plain += static_cast<double>(a[k]) * y;
+    is_finite = is_finite && std::isfinite(a[k]) && std::isfinite(y);
+    if (a[k] != 0 && y != 0 && is_finite) {
+      top = std::max(top, std::ilogb(a[k]) + std::ilogb(y));
+    }
+  }
+  if (!is_finite || top == INT_MIN) {
+    return static_cast<float>(plain);
+  }
+  const double scale = std::ldexp(1.0, kTensorCoreBits - top);
+  // Each addend has at most 27 bits here and there are few, so the sum is exact in f64.
+  double sum = std::trunc(static_cast<double>(c) * scale);
+  for (size_t k = 0; k < depth; ++k) {
+    sum += std::trunc(static_cast<double>(a[k]) * b[k * b_stride] * scale);
+  }
+  return cut_to_f32(std::ldexp(sum, top - kTensorCoreBits));
+}
+
+}  // namespace
+
+void tensor_core_accumulate(const float* a, const float* b, float* c, size_t rows, size_t columns, size_t depth,
+                            size_t instruction_depth) {
+  for (size_t m = 0; m < rows; ++m) {
+    for (size_t n = 0; n < columns; ++n) {
+      float& out = c[m * columns + n];
+      for (size_t k = 0; k < depth; k += instruction_depth) {
+        out = tensor_core_step(a + m * depth + k, b + k * columns + n, columns, out, std::min(instruction_depth, depth - k));
+      }
+    }
+  }
 }
 
 }  // namespace tw::emulator

@@ -40,10 +40,15 @@ double neutral_value(ir::ReduceKind kind, ElementType type);
 // The model of a multiply-add instruction: c[m][n] += sum over k of a[m][k] * b[k][n], where a product is exact and each
 // addition rounds to nearest, in the order of k. `exact_products`: the operands are short enough (at most 12 bits of
 // significand) that a product is exact in f32; otherwise each step is one fused multiply-add.
-// What tensor cores really do (they add the products of one instruction with truncation) is measured, not modelled yet:
-// docs/emulator.md.
 void multiply_accumulate(const float* a, const float* b, float* c, size_t rows, size_t columns, size_t depth,
                          bool exact_products);
 bool has_exact_products(ElementType a, ElementType b);
+
+// What the tensor cores of an H200 really do in one mma.sync: measured bit by bit on random normal operands
+// (bench/mma_accumulation, docs/emulator.md). The accumulator and the `instruction_depth` products are cut towards zero at
+// a common quantum, 25 bits below the leading one of the largest (a product's leading bit counted as the sum of its
+// factors' exponents), added exactly, and the sum is cut towards zero to f32.
+void tensor_core_accumulate(const float* a, const float* b, float* c, size_t rows, size_t columns, size_t depth,
+                            size_t instruction_depth);
 
 }  // namespace tw::emulator

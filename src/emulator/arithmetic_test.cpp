@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace tw::emulator {
 namespace {
@@ -123,6 +124,22 @@ TEST(Arithmetic, products_add_in_the_order_of_k) {
       }
     }
   }
+}
+
+TEST(Arithmetic, tensor_cores_cut_at_25_bits_below_the_largest_addend) {
+  auto add = [](float c, std::vector<float> a, std::vector<float> b) {
+    float out = c;
+    tensor_core_accumulate(a.data(), b.data(), &out, 1, 1, a.size(), a.size());
+    return out;
+  };
+  // 2^-26 is cut off beside 1, however often; 2^-25 is kept until the end and cut there unless it adds up.
+  EXPECT_EQ(add(1.0F, {0x1p-13F, 0x1p-13F, 0x1p-13F, 0x1p-13F}, {0x1p-13F, 0x1p-13F, 0x1p-13F, 0x1p-13F}), 1.0F);
+  EXPECT_EQ(add(1.0F, {0x1p-12F, 0x1p-12F}, {0x1p-13F, 0x1p-13F}), 1.0F);
+  EXPECT_EQ(add(1.0F, {0x1p-12F, 0x1p-12F, 0x1p-12F, 0x1p-12F}, {0x1p-13F, 0x1p-13F, 0x1p-13F, 0x1p-13F}), 1.0F + 0x1p-23F);
+  // Towards zero at the end, where rounding would go up.
+  EXPECT_EQ(add(1.0F, {0x1p-12F, 0x1p-12F, 0x1p-12F}, {0x1p-13F, 0x1p-13F, 0x1p-13F}), 1.0F);
+  EXPECT_EQ(add(-1.0F, {0x1p-12F, 0x1p-12F, 0x1p-12F}, {-0x1p-13F, -0x1p-13F, -0x1p-13F}), -1.0F);
+  EXPECT_TRUE(std::isnan(add(1.0F, {0.0F}, {std::numeric_limits<float>::infinity()})));
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ class BlockMachine {
 
   // The next instance of each thread: kept by the scheduler, read for messages.
   std::vector<uint32_t> position;
+  bool uses_tensor_core_model = false;
   // Does a copy land right at its issue? Otherwise at its drain, unless the scheduler lands it in between.
   std::function<bool(uint32_t instance, int thread)> lands_at_issue;
 

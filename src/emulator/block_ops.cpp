@@ -201,8 +201,13 @@ void BlockMachine::execute_op(const Instance& instance, const ir::MmaOp& op, int
     } else {
       std::ranges::fill(scratch_c_, 0.0F);
     }
-    multiply_accumulate(scratch_a_.data(), scratch_b_.data(), scratch_c_.data(), table.rows, table.columns, table.depth,
-                        table.exact_products);
+    if (uses_tensor_core_model && !table.is_per_thread) {
+      tensor_core_accumulate(scratch_a_.data(), scratch_b_.data(), scratch_c_.data(), table.rows, table.columns, table.depth,
+                             table.instruction_depth);
+    } else {
+      multiply_accumulate(scratch_a_.data(), scratch_b_.data(), scratch_c_.data(), table.rows, table.columns, table.depth,
+                          table.exact_products);
+    }
     auto* result = registers<float>(op.result, 0);
     const auto count = static_cast<size_t>(table.c_values);
     for (size_t r = static_cast<size_t>(first) * count; r < last * count; ++r) {

@@ -147,6 +147,7 @@ Result<Launch, ReadingError> prepare(const ir::Function& function, const Problem
 ReadingOptions reading_options(const MachineOptions& options) {
   ReadingOptions out;
   out.limits = options.limits;
+  out.mma_in_any_order = options.tensor_core_model;
   return out;
 }
 
@@ -156,6 +157,7 @@ bool run_block(const Launch& launch, const BlockReading& reading, const Schedule
   Schedule of_block = schedule;
   of_block.seed += static_cast<uint64_t>(reading.walk.block) * 7919;
   BlockMachine machine(launch.bound, launch.plan, reading, memory, options.max_violations, run.violations);
+  machine.uses_tensor_core_model = options.tensor_core_model;
   const BlockOutcome outcome =
       run_schedule(machine, reading.walk, of_block, launch.plan.threads, launch.plan.warp_threads, run.violations);
   run.steps += outcome.steps;

@@ -366,6 +366,19 @@ TEST(Machine, relayout_inside_a_warp_is_a_shuffle_and_across_warps_refused) {
   }
 }
 
+TEST(Machine, the_tensor_core_model_stays_within_the_bound) {
+  MachineOptions options;
+  options.tensor_core_model = true;
+  for (ElementType type : {ElementType::Bf16, ElementType::F16, ElementType::Tf32}) {
+    const ir::Function f = make_gemm({.type = type});
+    MachineRun run = run_machine(f, gemm_problem(40, 50, 520), {}, options);
+    EXPECT_TRUE(run.is_good()) << describe(run);
+    EXPECT_NE(run.bytes_of(ir::TensorId(2)), run_machine(f, gemm_problem(40, 50, 520)).bytes_of(ir::TensorId(2)));
+  }
+  // The bound is no blanket: a wrong fragment order is still seen in the outputs.
+  EXPECT_FALSE(run_machine(make_gemm({.swap_fragments = true}), gemm_problem(32, 32, 32), {}, options).is_good());
+}
+
 TEST(Machine, hunting_finds_what_single_runs_find) {
   const ir::Function wrong = make_gemm({.pending = 2});
   const ir::Function right = make_gemm({});

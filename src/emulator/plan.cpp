@@ -356,6 +356,7 @@ class Planner {
     MmaTable& table = op_->mma;
     table.is_per_thread = atom->kind == target::MmaKind::Fma;
     op_->step = table.is_per_thread ? StepKind::Thread : StepKind::Warp;
+    table.instruction_depth = static_cast<size_t>(atom->k);
     table.exact_products = has_exact_products(va.element, vb.element);
     table.a_values = tiling->a.value_count();
     table.b_values = tiling->b.value_count();

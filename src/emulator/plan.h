@@ -61,6 +61,8 @@ struct LdmatrixTable {
 struct MmaTable {
   bool is_per_thread = false;
   bool exact_products = true;
+  // k of one instruction.
+  size_t instruction_depth = 1;
   size_t rows = 0;
   size_t columns = 0;
   size_t depth = 0;

@@ -474,7 +474,8 @@ class BlockRun {
       }
     }
     Tile result = result_tile(mma.result);
-    contract(*operands[0], *operands[1], mma.c.is_valid() ? values_[mma.c.index].get() : nullptr, result);
+    contract(*operands[0], *operands[1], mma.c.is_valid() ? values_[mma.c.index].get() : nullptr,
+             options_.mma_in_any_order, result);
     define(mma.result, std::move(result));
     return {};
   }

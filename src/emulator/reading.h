@@ -25,6 +25,8 @@ struct ReadingOptions {
   WalkLimits limits;
   // Bytes of shared cells (all versions) of one block.
   size_t shared_cell_bytes = size_t{1} << 30;
+  // Carry along how far products added in another order, or with cut bits, may be away.
+  bool mma_in_any_order = false;
   // Complain about Out elements that no block wrote; only when all blocks run.
   bool check_coverage = true;
 };

@@ -459,7 +459,7 @@ std::optional<TileFault> reduce(const Tile& operand, int axis, ir::ReduceKind ki
   return std::nullopt;
 }
 
-void contract(const Tile& a, const Tile& b, const Tile* c, Tile& result) {
+void contract(const Tile& a, const Tile& b, const Tile* c, bool in_any_order, Tile& result) {
   const auto rows = static_cast<size_t>(a.shape[0]);
   const auto columns = static_cast<size_t>(b.shape[0]);
   const auto depth = static_cast<size_t>(a.shape[1]);
@@ -488,7 +488,7 @@ void contract(const Tile& a, const Tile& b, const Tile* c, Tile& result) {
   if (!a.status.empty() || !b.status.empty() || (c != nullptr && !c->status.empty())) {
     contract_status(a, b, c, result, rows, columns, depth);
   }
-  if (!a.slack.empty() || !b.slack.empty() || (c != nullptr && !c->slack.empty())) {
+  if (in_any_order || !a.slack.empty() || !b.slack.empty() || (c != nullptr && !c->slack.empty())) {
     contract_slack(a, b, c, result, rows, columns, depth);
   }
 }

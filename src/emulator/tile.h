@@ -56,7 +56,7 @@ void broadcast(const Tile& operand, const std::vector<int>& axis_map, Tile& resu
 std::optional<TileFault> reduce(const Tile& operand, int axis, ir::ReduceKind kind, int64_t keep, int64_t group_stride,
                                 Tile& result);
 // result = c + a * b^T with a (m, k), b (n, k); `c` may be null. Pads equal to 0 contribute nothing, provided that what
-// they meet is finite.
-void contract(const Tile& a, const Tile& b, const Tile* c, Tile& result);
+// they meet is finite. `in_any_order`: the slack admits every order of the additions, and bits cut off.
+void contract(const Tile& a, const Tile& b, const Tile* c, bool in_any_order, Tile& result);
 
 }  // namespace tw::emulator
