@@ -31,6 +31,8 @@ class ExprReader {
   std::unordered_map<SymbolId, IntId> symbols;
   // Divisors met on the way.
   std::vector<IntId> divisors;
+  // Integer parts of the last expression.
+  [[nodiscard]] const std::unordered_map<ExprId, IntId>& parts() const { return memo_ints_; }
   std::string problem;
 
   IntId integer(ExprId id) {
@@ -236,11 +238,13 @@ class Evaluator {
 
   IntId integer(ExprId id) {
     IntId result = reader_.integer(id);
+    note_parts();
     note_divisors();
     return result;
   }
   CondId condition(ExprId id) {
     CondId result = reader_.condition(id);
+    note_parts();
     note_divisors();
     return result;
   }
@@ -249,6 +253,21 @@ class Evaluator {
       reading_.divisors.emplace_back(Place{current_, facts_.conditions(), loops_}, d);
     }
     reader_.divisors.clear();
+  }
+
+  void note_parts() {
+    if (f_.stage != ir::Stage::Lowered || current_ == nullptr) {
+      return;
+    }
+    if (scalar_place_ == nullptr || scalar_place_->op != current_ || scalar_place_->path != facts_.conditions()) {
+      scalar_place_ = std::make_shared<Place>(place(*current_));
+      seen_parts_.clear();
+    }
+    for (const auto& [expr, value] : reader_.parts()) {
+      if (!ints_.constant_value(value) && seen_parts_.insert({expr, value}).second) {
+        reading_.scalars.push_back({scalar_place_, expr, value});
+      }
+    }
   }
 
   void approximate(std::string what, diag::Span span) { reading_.approximations.push_back({std::move(what), span}); }
@@ -387,11 +406,12 @@ class Evaluator {
   }
 
   struct Marks {
-    size_t accesses, stores, mmas, checks, unwritten, approximations, divisors;
+    size_t accesses, stores, mmas, checks, unwritten, approximations, divisors, scalars;
   };
   Marks marks() const {
     return {reading_.accesses.size(),  reading_.stores.size(),         reading_.mmas.size(),    reading_.checks.size(),
-            reading_.unwritten.size(), reading_.approximations.size(), reading_.divisors.size()};
+            reading_.unwritten.size(), reading_.approximations.size(), reading_.divisors.size(),
+            reading_.scalars.size()};
   }
   void rollback(const Marks& m) {
     reading_.accesses.resize(m.accesses);
@@ -401,6 +421,8 @@ class Evaluator {
     reading_.unwritten.resize(m.unwritten);
     reading_.approximations.resize(m.approximations);
     reading_.divisors.resize(m.divisors);
+    reading_.scalars.resize(m.scalars);
+    scalar_place_ = nullptr;
   }
 
   std::set<ObjectKey> written_objects(const ir::Block& ops) {
@@ -919,6 +941,8 @@ class Evaluator {
   std::vector<LoopVar> loops_;
   std::vector<std::pair<size_t, TermId>> pending_heads_;
   const ir::Op* current_ = nullptr;
+  std::shared_ptr<const Place> scalar_place_;
+  std::set<std::pair<ExprId, IntId>> seen_parts_;
   std::string problem_;
   uint32_t next_loop_ = 0;
   // Tile spaces in program order, by op.

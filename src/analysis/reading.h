@@ -3,6 +3,7 @@
 
 #include <array>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -111,6 +112,13 @@ struct UnwrittenRead {
   bool is_stale = false;
 };
 
+// A scalar expression (and each of its parts) as the program computes it at a place.
+struct ScalarRecord {
+  std::shared_ptr<const Place> place;
+  ir::ExprId expr;
+  IntId value;
+};
+
 // Where the evaluator says less than the program: every verdict that touches one becomes unknown.
 struct Approximation {
   std::string what;
@@ -130,6 +138,8 @@ struct Reading {
   std::vector<Approximation> approximations;
   // Trip counts, extents of tile spaces and divisors that must be positive, with the place where they occur.
   std::vector<std::pair<Place, IntId>> divisors;
+  // Lowered functions only.
+  std::vector<ScalarRecord> scalars;
   // Tensors whose elements are assumed finite.
   std::vector<bool> finite;
 };

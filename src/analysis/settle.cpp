@@ -53,10 +53,15 @@ Settler::Settler(Environment& environment, const ir::Function& function, const s
   }
 }
 
-TermId Settler::settle(TermId term, Facts& facts) {
-  memo_.clear();
-  memo_.emplace_back();
-  return visit(term, facts);
+TermId Settler::settle(TermId term, Facts& facts, bool relaxed) {
+  is_relaxed_ = relaxed;
+  for (bool clip : {false, true}) {
+    may_clip_ = clip;
+    memo_.clear();
+    memo_.emplace_back();
+    term = visit(term, facts);
+  }
+  return term;
 }
 
 void Settler::assume_ranges(const std::vector<Binder>& binders, Facts& facts) {
@@ -344,6 +349,12 @@ bool Settler::clip_binders(const TermNode& node, std::vector<Binder>& binders, T
 }
 
 TermId Settler::reduce(TermId term, Facts& facts) {
+  if (is_relaxed_ && values_.node(term).is_ordered) {
+    const TermNode ordered = values_.node(term);
+    Values::Opened steps = values_.open(term);
+    TermId plain = values_.reduce(ordered.reduce, ordered.type, std::move(steps.binders), steps.body, false);
+    return visit(plain, facts);
+  }
   const TermNode n = values_.node(term);
   Values::Opened opened = values_.open(term);
   std::vector<Binder> binders = std::move(opened.binders);
@@ -393,7 +404,7 @@ TermId Settler::reduce(TermId term, Facts& facts) {
       settle_body();
       continue;
     }
-    if (!clip_binders(n, binders, body, facts)) {
+    if (!may_clip_ || !clip_binders(n, binders, body, facts)) {
       break;
     }
     settle_body();

@@ -23,7 +23,8 @@ class Settler {
   // REQUIRES: the arguments outlive the settler.
   Settler(Environment& environment, const ir::Function& function, const std::vector<bool>& finite);
 
-  TermId settle(TermId term, domain::Facts& facts);
+  // `relaxed`: sums that a loop adds up in order count as reductions too (real-number equality, not rounding).
+  TermId settle(TermId term, domain::Facts& facts, bool relaxed = false);
 
   // Conditions under which the leaf's coordinates are inside its tensor, one an axis and side that is not proved.
   std::vector<CondId> open_bounds(const TermNode& leaf, domain::Facts& facts);
@@ -52,6 +53,9 @@ class Settler {
   // Results under the facts so far, one level a scope.
   std::vector<std::unordered_map<TermId, TermId>> memo_;
   int depth_ = 0;
+  // Off while neighbouring ranges are still to be joined: a clipped range has no plain neighbour.
+  bool may_clip_ = true;
+  bool is_relaxed_ = false;
 };
 
 // Leaves of `term`, each once; those under reductions with their canonical bound variables.

@@ -14,7 +14,7 @@ Tag Tagger::tag(TermId term, Facts& facts) {
   return visit(term, facts);
 }
 
-void Tagger::join(Tag& into, const Tag& other, Facts& facts) {
+void Tagger::join(Tag& into, const Tag& other, bool adds, Facts& facts) {
   Ints& ints = env_.ints;
   for (const auto& [name, field] : other.fields) {
     auto [it, is_new] = into.fields.emplace(name, field);
@@ -40,6 +40,12 @@ void Tagger::join(Tag& into, const Tag& other, Facts& facts) {
   for (const auto& [name, covered] : other.covered) {
     auto [it, is_new] = into.covered.emplace(name, covered);
     if (is_new) {
+      continue;
+    }
+    bool same = std::equal(it->second.segments.begin(), it->second.segments.end(), covered.segments.begin(),
+                           covered.segments.end(),
+                           [](const Segment& a, const Segment& b) { return a.lo == b.lo && a.hi == b.hi; });
+    if (!adds && same && it->second.doubt == covered.doubt) {
       continue;
     }
     it->second.segments.insert(it->second.segments.end(), covered.segments.begin(), covered.segments.end());
@@ -73,7 +79,11 @@ Tag Tagger::reduce(TermId term, Facts& facts) {
     facts.assume(ints.le(b.lo, ints.var(b.var)));
     facts.assume(ints.lt(ints.var(b.var), b.hi));
   }
+  // Tags found under these ranges do not hold outside.
+  std::map<TermId, Tag> outer_memo;
+  outer_memo.swap(memo_);
   Tag body = visit(opened.body, facts);
+  memo_.swap(outer_memo);
   auto uses_binder = [&](IntId value) {
     return std::any_of(opened.binders.begin(), opened.binders.end(), [&](const Binder& b) { return ints.uses(value, b.var); });
   };
@@ -184,7 +194,7 @@ Tag Tagger::loop(const TermNode& n, Facts& facts) {
       };
       auto mixed_before = mixed(current);
       std::vector<CondId> defined = current.defined;
-      join(current, next, facts);
+      join(current, next, false, facts);
       std::sort(current.defined.begin(), current.defined.end());
       current.defined.erase(std::unique(current.defined.begin(), current.defined.end()), current.defined.end());
       for (auto& [name, cover] : current.covered) {
@@ -225,7 +235,14 @@ Tag Tagger::visit(TermId term, Facts& facts) {
       result = leaf(n, facts);
       break;
     case TermKind::Reduce:
-      result = reduce(term, facts);
+      if (n.is_ordered) {
+        // Tags do not see the order of a sum: as one reduction over all its indices the ranges join.
+        Values::Opened opened = env_.values.open(term);
+        TermId plain = env_.values.reduce(n.reduce, n.type, std::move(opened.binders), opened.body, false);
+        result = visit(settler_.settle(plain, facts), facts);
+      } else {
+        result = reduce(term, facts);
+      }
       break;
     case TermKind::Loop:
       result = loop(n, facts);
@@ -255,7 +272,10 @@ Tag Tagger::visit(TermId term, Facts& facts) {
         FactScope scope(facts);
         CondId here = side == 0 ? n.condition : ints.negate(n.condition);
         facts.assume(here);
+        std::map<TermId, Tag> outer_memo;
+        outer_memo.swap(memo_);
         Tag t = visit(n.operands[side], facts);
+        memo_.swap(outer_memo);
         const TermKind kind = env_.values.node(n.operands[side]).kind;
         // A constant put in by the author is like a pad: it has no names.
         if (kind == TermKind::Constant || kind == TermKind::Integer) {
@@ -266,7 +286,7 @@ Tag Tagger::visit(TermId term, Facts& facts) {
         sides.push_back(std::move(t));
       }
       if (sides.size() == 1) {
-        join(result, sides[0], facts);
+        join(result, sides[0], false, facts);
       } else if (sides.size() == 2) {
         std::vector<CondId> defined = std::move(sides[0].defined);
         defined.insert(defined.end(), sides[1].defined.begin(), sides[1].defined.end());
@@ -283,7 +303,7 @@ Tag Tagger::visit(TermId term, Facts& facts) {
           result.doubt = "a choice between elements with different tags";
         }
         std::string doubt = result.doubt;
-        join(result, sides[0], facts);
+        join(result, sides[0], false, facts);
         if (!doubt.empty()) {
           result.doubt = doubt;
         }
@@ -309,7 +329,11 @@ Tag Tagger::visit(TermId term, Facts& facts) {
       break;
     default:
       for (TermId o : n.operands) {
-        join(result, visit(o, facts), facts);
+        bool adds = n.kind == TermKind::Accumulate
+                        ? n.reduce == ir::ReduceKind::Add
+                        : n.kind == TermKind::Apply && (n.function == ir::ElementwiseKind::Add ||
+                                                        n.function == ir::ElementwiseKind::Sub);
+        join(result, visit(o, facts), adds, facts);
       }
       break;
   }

@@ -50,7 +50,8 @@ class Tagger {
   Tag leaf(const TermNode& node, domain::Facts& facts);
   Tag reduce(TermId term, domain::Facts& facts);
   Tag loop(const TermNode& node, domain::Facts& facts);
-  void join(Tag& into, const Tag& other, domain::Facts& facts);
+  // `adds`: what both sides covered counts twice; else equal coverage (a value used twice) stays as it is.
+  void join(Tag& into, const Tag& other, bool adds, domain::Facts& facts);
 
   Settler& settler_;
   Environment& env_;

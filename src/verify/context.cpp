@@ -117,7 +117,7 @@ void conclude(Context& context, Obligation& obligation, Counterexample candidate
   }
   std::string problem = "replay was not asked for";
   if (context.options.replay) {
-    Result<std::string> outcome = replay(context.source, context.lowered, candidate);
+    Result<std::string> outcome = replay(context.source, context.lowered, candidate, context.options.task);
     if (outcome) {
       candidate.is_replayed = true;
       candidate.replay_finding = *outcome;

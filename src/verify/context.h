@@ -87,6 +87,8 @@ std::optional<Counterexample> hunt_reading(Context& context, const std::vector<e
                                            const std::vector<std::pair<std::string, int64_t>>& sizes_first);
 // Small problems at which source and lowered program give different outputs.
 std::optional<Counterexample> hunt_difference(Context& context);
+// Small problems at which the lowered program's outputs are not the task's.
+std::optional<Counterexample> hunt_task(Context& context);
 // Unknown, unless the obligation is already worse.
 void give_up(Obligation& obligation, std::string reason);
 

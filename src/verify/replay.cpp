@@ -6,6 +6,7 @@
 #include "base/float16.h"
 #include "emulator/machine.h"
 #include "emulator/reading.h"
+#include "spec/evaluate.h"
 #include "verify/context.h"
 #include "verify/machine/machine_obligations.h"
 #include "verify/machine/witness.h"
@@ -248,6 +249,96 @@ Result<std::string> replay_difference(const ir::Function& source, const ir::Func
   return fail("source and lowered program give the same outputs");
 }
 
+// Output by output against the equations, with the error that they grant to a sound kernel.
+Result<std::string> replay_task(const ir::Function& lowered, const Counterexample& cex, const spec::Computation& task) {
+  Problem problem = with_scalars(lowered, problem_of(cex));
+  auto bound = emulator::bind(lowered, problem);
+  if (!bound) {
+    return fail(bound.error().message);
+  }
+  std::vector<int64_t> extents(task.dims.size(), -1);
+  std::vector<spec::Array> storage(task.tensors.size());
+  std::vector<const spec::Array*> inputs(task.tensors.size(), nullptr);
+  std::vector<std::pair<uint32_t, uint32_t>> outputs;
+  for (uint32_t i = 0; i < task.tensors.size(); ++i) {
+    const spec::Tensor& operand = task.tensors[i];
+    if (operand.direction == spec::Direction::Let) {
+      continue;
+    }
+    uint32_t index = 0;
+    while (index < lowered.tensors.size() && lowered.tensors[index].name != operand.name) {
+      ++index;
+    }
+    if (index == lowered.tensors.size() || lowered.tensors[index].extents.size() != operand.dims.size()) {
+      return fail("the kernel has no operand `" + operand.name + "` of that rank");
+    }
+    const emulator::BoundTensor& tensor = bound->tensors[index];
+    for (size_t d = 0; d < operand.dims.size(); ++d) {
+      int64_t& extent = extents[operand.dims[d].index];
+      auto fixed = task.dim(operand.dims[d]).fixed;
+      if ((extent >= 0 && extent != tensor.extents[d]) || (fixed && *fixed != tensor.extents[d])) {
+        return fail("these sizes are not the task's");
+      }
+      extent = tensor.extents[d];
+    }
+    if (operand.direction == spec::Direction::In) {
+      auto bytes = emulator::initial_bytes(lowered, problem, ir::TensorId(index));
+      if (!bytes) {
+        return fail(bytes.error().message);
+      }
+      spec::Array array = spec::Array::filled(tensor.extents);
+      const ElementType type = lowered.tensors[index].element;
+      for (int64_t at = 0; at < array.element_count(); ++at) {
+        int64_t rest = at, offset = 0;
+        for (size_t d = tensor.extents.size(); d-- > 0;) {
+          offset += rest % tensor.extents[d] * tensor.strides[d];
+          rest /= tensor.extents[d];
+        }
+        array.values[static_cast<size_t>(at)] = decode(type, bytes->data() + offset * size_bytes(type));
+      }
+      storage[i] = std::move(array);
+      inputs[i] = &storage[i];
+    } else {
+      outputs.emplace_back(i, index);
+    }
+  }
+  for (size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d] < 0) {
+      extents[d] = task.dims[d].fixed.value_or(1);
+    }
+  }
+  spec::EvaluateOptions options;
+  options.with_errors = true;
+  TW_TRY(std::vector<spec::Array> expected, spec::evaluate(task, extents, inputs, options));
+  Outputs got = outputs_of(lowered, problem);
+  if (got.error) {
+    return fail("the reading stops: " + got.error->message);
+  }
+  for (auto [i, index] : outputs) {
+    const emulator::BoundTensor& tensor = bound->tensors[index];
+    const ElementType type = lowered.tensors[index].element;
+    const double unit = type == ElementType::Bf16 ? 0x1p-7 : type == ElementType::F16 ? 0x1p-10 : 0x1p-20;
+    const spec::Array& array = expected[i];
+    for (int64_t at = 0; at < array.element_count(); ++at) {
+      int64_t rest = at, offset = 0;
+      std::string coords;
+      for (size_t d = tensor.extents.size(); d-- > 0;) {
+        coords = std::to_string(rest % tensor.extents[d]) + (coords.empty() ? "" : ", ") + coords;
+        offset += rest % tensor.extents[d] * tensor.strides[d];
+        rest /= tensor.extents[d];
+      }
+      double value = decode(type, got.bytes[index].data() + offset * size_bytes(type));
+      double want = array.values[static_cast<size_t>(at)];
+      double slack = 4 * (array.errors.empty() ? 0.0 : array.errors[static_cast<size_t>(at)]) + unit * std::abs(want) + 1e-6;
+      if ((std::isnan(value) != std::isnan(want)) || std::abs(value - want) > slack) {
+        return "`" + task.tensors[i].name + "[" + coords + "]` is " + std::to_string(value) + ", the task's value is " +
+               std::to_string(want);
+      }
+    }
+  }
+  return fail("the outputs are the task's at these sizes");
+}
+
 std::vector<ReadingErrorKind> kinds_of(const std::string& rule) {
   if (rule == "uninitialized-read") {
     return {ReadingErrorKind::UninitializedRead};
@@ -367,7 +458,33 @@ std::optional<Counterexample> hunt_difference(Context& context) {
   return std::nullopt;
 }
 
-Result<std::string> replay(const ir::Function& source, const ir::Function& lowered, const Counterexample& cex) {
+std::optional<Counterexample> hunt_task(Context& context) {
+  if (!context.options.replay) {
+    return std::nullopt;
+  }
+  for (const Problem& raw : small_problems(context.lowered, {}, 6)) {
+    Problem problem = with_scalars(context.lowered, raw);
+    int64_t work = work_of(context.lowered, problem);
+    if (work < 0 || work > (int64_t{1} << 19)) {
+      continue;
+    }
+    Counterexample cex;
+    for (const auto& [name, value] : problem.sizes) {
+      cex.sizes.emplace_back(name, value);
+    }
+    cex.seed = problem.seed;
+    cex.rule = "task-disagreement";
+    cex.replay = ReplayKind::Task;
+    if (auto found = replay_task(context.lowered, cex, *context.options.task)) {
+      cex.claim = *found;
+      return cex;
+    }
+  }
+  return std::nullopt;
+}
+
+Result<std::string> replay(const ir::Function& source, const ir::Function& lowered, const Counterexample& cex,
+                           const spec::Computation* task) {
   Problem problem = with_scalars(lowered, problem_of(cex));
   int64_t work = work_of(lowered, problem);
   if (work < 0) {
@@ -381,6 +498,8 @@ Result<std::string> replay(const ir::Function& source, const ir::Function& lower
       return fail("there is no way to replay it");
     case ReplayKind::Tags:
       return replay_tags(lowered, cex);
+    case ReplayKind::Task:
+      return task != nullptr ? replay_task(lowered, cex, *task) : fail("the task is needed to replay it");
     case ReplayKind::Difference:
       return replay_difference(source, lowered, cex);
     case ReplayKind::Reading: {

@@ -42,7 +42,7 @@ json::Value numbers(const std::vector<std::pair<std::string, int64_t>>& values) 
 }
 
 std::string_view name_of(ReplayKind kind) {
-  constexpr std::string_view kNames[] = {"none", "reading", "difference", "machine", "tags"};
+  constexpr std::string_view kNames[] = {"none", "reading", "difference", "machine", "tags", "task"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -34,8 +34,8 @@ struct ProgramPoint {
 
 // How a counterexample is shown again. Reading: the source's reading, executed concretely, shows the finding. Difference: the
 // readings of source and lowered program differ at these sizes. Machine: the machine half of the emulator does. Tags: the
-// elements read by the statement, computed concretely, disagree.
-enum class ReplayKind : uint8_t { None, Reading, Difference, Machine, Tags };
+// elements read by the statement, computed concretely, disagree. Task: the reading's outputs differ from the task's equations.
+enum class ReplayKind : uint8_t { None, Reading, Difference, Machine, Tags, Task };
 
 // An element of an input that meets others at the place of the failure. `reaches`: it takes part (else: it should and does not).
 struct TouchedElement {
@@ -123,7 +123,9 @@ struct Report {
 Report check(const ir::Function& source, const ir::Function& lowered, const Options& options, diag::Sink& sink);
 
 // Runs a counterexample again: what the emulator finds at its sizes, or an error when it finds nothing.
-Result<std::string> replay(const ir::Function& source, const ir::Function& lowered, const Counterexample& counterexample);
+// `task`: for counterexamples of kind Task.
+Result<std::string> replay(const ir::Function& source, const ir::Function& lowered, const Counterexample& counterexample,
+                           const spec::Computation* task = nullptr);
 
 json::Value to_json(const Obligation& obligation, const diag::SourceManager& sources);
 

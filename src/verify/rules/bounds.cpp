@@ -9,6 +9,7 @@
 // Valid near  a guard that was left out because `assume(M % 128 == 0)` keeps whole tiles inside
 // Diagnostic  TW3030, TW3031, TW3032
 #include <algorithm>
+#include <unordered_map>
 
 #include "verify/context.h"
 
@@ -80,6 +81,144 @@ void check_access(Context& context, Obligation& obligation, const analysis::Acce
   }
 }
 
+// lo <= x <= hi, in numbers wide enough for products of two sizes.
+struct Interval {
+  __int128 lo, hi;
+};
+
+constexpr __int128 kFar = static_cast<__int128>(1) << 100;
+
+Interval clamp(Interval i) { return {std::max(i.lo, -kFar), std::min(i.hi, kFar)}; }
+
+class Intervals {
+ public:
+  Intervals(Context& context, const Place& place, const std::vector<int64_t>& shape) : ints_(context.ints()) {
+    constexpr int64_t kMaxSize = (int64_t{1} << 31) - 1;
+    for (ir::SymbolId size : context.lowered.sizes) {
+      vars_[context.env.named(context.lowered.exprs.symbol(size).name)] = {0, kMaxSize};
+    }
+    for (const ir::ScalarParameter& scalar : context.lowered.scalars) {
+      if (scalar.symbol.is_valid() && scalar.element == ElementType::I32) {
+        vars_[context.env.named(scalar.name)] = {-kMaxSize - 1, kMaxSize};
+      }
+    }
+    for (const analysis::LoopVar& loop : place.loops) {
+      Interval lo = of(loop.lo), hi = of(loop.hi);
+      vars_[loop.var] = {lo.lo, std::max(lo.lo, hi.hi - 1)};
+    }
+    for (size_t i = 0; i < shape.size(); ++i) {
+      vars_[context.values().axis_var(static_cast<int>(i))] = {0, shape[i] - 1};
+    }
+  }
+
+  Interval of(IntId id) {
+    const domain::Polynomial p = ints_.polynomial(id);
+    Interval sum{p.constant, p.constant};
+    for (const domain::Monomial& m : p.monomials) {
+      Interval product{1, 1};
+      for (domain::AtomId f : m.factors) {
+        Interval x = of(f);
+        __int128 corners[] = {product.lo * x.lo, product.lo * x.hi, product.hi * x.lo, product.hi * x.hi};
+        product = {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
+        // Larger numbers than this are of no interest; the limit keeps the next product exact.
+        product = {std::max(product.lo, -(static_cast<__int128>(1) << 63)),
+                   std::min(product.hi, static_cast<__int128>(1) << 63)};
+        if (product.lo == -(static_cast<__int128>(1) << 63) || product.hi == static_cast<__int128>(1) << 63) {
+          is_far_ = true;
+        }
+      }
+      __int128 a = m.coefficient * product.lo, b = m.coefficient * product.hi;
+      sum = clamp({sum.lo + std::min(a, b), sum.hi + std::max(a, b)});
+    }
+    return sum;
+  }
+  // Some product left 64 bits on the way: intervals are no bounds then.
+  [[nodiscard]] bool is_far() const { return is_far_; }
+
+ private:
+  Interval of(domain::AtomId id) {
+    const domain::Atom a = ints_.atom(id);
+    if (a.kind == domain::AtomKind::Var) {
+      auto it = vars_.find(a.var);
+      if (it == vars_.end()) {
+        is_far_ = true;
+        return {0, 0};
+      }
+      return it->second;
+    }
+    Interval x = of(a.a), y = of(a.b);
+    switch (a.kind) {
+      case domain::AtomKind::FloorDiv: {
+        // Divisors are positive: the quotient is no further from 0 than the dividend, and rounds down.
+        __int128 d = std::max<__int128>(y.lo, 1);
+        auto floor_of = [](__int128 p, __int128 q) { return p / q - ((p % q != 0 && p < 0) ? 1 : 0); };
+        return {std::min<__int128>(floor_of(x.lo, d), 0), std::max<__int128>(floor_of(x.hi, d), 0)};
+      }
+      case domain::AtomKind::Min:
+        return {std::min(x.lo, y.lo), std::min(x.hi, y.hi)};
+      case domain::AtomKind::Max:
+        return {std::max(x.lo, y.lo), std::max(x.hi, y.hi)};
+      default:
+        return {std::min(x.lo, y.lo), std::max(x.hi, y.hi)};
+    }
+  }
+
+  domain::Ints& ints_;
+  std::unordered_map<VarId, Interval> vars_;
+  bool is_far_ = false;
+};
+
+// Every part of every scalar expression fits the integer type that the emitter computes it in (docs/lowering.md).
+void check_overflow(Context& context) {
+  domain::Ints& ints = context.ints();
+  Obligation& obligation = context.add("bounds", "every index, size and trip count fits its integer type", context.lowered.span);
+  Timer timer(obligation);
+  const std::vector<ir::ExprId>& wide = context.lowered.wide_exprs;
+  const Place* current = nullptr;
+  std::optional<Intervals> intervals;
+  for (const analysis::ScalarRecord& record : context.reading.scalars) {
+    ++obligation.compared;
+    if (current != record.place.get()) {
+      current = record.place.get();
+      intervals.emplace(context, *current, std::vector<int64_t>{});
+    }
+    const bool is_wide = std::binary_search(wide.begin(), wide.end(), record.expr);
+    const __int128 limit = static_cast<__int128>(1) << (is_wide ? 63 : 31);
+    Intervals local = *intervals;
+    Interval range = local.of(record.value);
+    if (!local.is_far() && range.lo >= -limit && range.hi < limit) {
+      continue;
+    }
+    if (is_wide) {
+      give_up(obligation, "`" + context.lowered.exprs.to_string(record.expr) + "` is not proved to fit 64 bits");
+      continue;
+    }
+    Facts facts;
+    context.assume(facts, *record.place, {});
+    IntId bound = ints.constant(static_cast<int64_t>(limit));
+    CondId fits = ints.conjunction({ints.le(ints.scale(bound, -1), record.value), ints.lt(record.value, bound)});
+    if (context.env.prover.proves(facts, fits)) {
+      continue;
+    }
+    if (record.place->op != nullptr) {
+      obligation.span = record.place->op->span;
+    }
+    std::string text = "`" + context.lowered.exprs.to_string(record.expr) + "`";
+    auto values = find_witness(context, facts, {ints.negate(fits)});
+    give_up(obligation, text + " is not proved to fit 32 bits");
+    if (values && !obligation.counterexample) {
+      Counterexample cex;
+      cex.rule = "integer-overflow";
+      cex.obligation = "bounds";
+      describe(context, *record.place, *values, cex);
+      cex.claim = text + " is " + std::to_string(ints.evaluate(record.value, *values).value_or(0)) + ", computed in 32 bits";
+      cex.expected = "a value of 32 bits";
+      // The emulator computes indices in 64 bits, so this cannot be shown there: the candidate stays attached.
+      obligation.counterexample = std::move(cex);
+    }
+  }
+}
+
 }  // namespace
 
 void check_bounds(Context& context) {
@@ -132,6 +271,7 @@ void check_bounds(Context& context) {
       conclude(context, divisors, std::move(cex));
     }
   }
+  check_overflow(context);
 }
 
 }  // namespace tw::verify
