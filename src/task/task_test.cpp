@@ -134,6 +134,15 @@ TEST(TaskFile, garbage_is_refused_with_one_clear_error) {
   EXPECT_EQ(Outcome("a.b" + std::string(100, '.')).codes, (std::vector<std::string>{"TW8101"}));
 }
 
+// Characters beyond ASCII: errors outside strings, plain text inside.
+TEST(TaskFile, letters_of_all_scripts_are_read_or_refused) {
+  for (const char* letter : {"\u00e9", "\u2028", "\u3000", "\ufeff", "\U0001f600"}) {
+    EXPECT_EQ(Outcome(std::string(kGood) + letter).codes, (std::vector<std::string>{"TW8101"})) << letter;
+    std::string titled = replace_all(kGood, "[sizes]", std::string("title = \"\"\"\\\n ") + letter + "\"\"\"\n[sizes]");
+    EXPECT_TRUE(Outcome(titled).task.has_value()) << letter;
+  }
+}
+
 TEST(TaskFile, missing_file_and_folder_are_told_apart) {
   diag::SourceManager sources;
   diag::Sink sink;
