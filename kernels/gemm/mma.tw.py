@@ -3,7 +3,7 @@
 from tilewright import *
 
 
-@kernel(target="sm_80", threads=128, configs=(dict(BM=64, BN=64, BK=32), dict(BM=128, BN=128, BK=32)))
+@kernel(target="sm_80", threads=128, configs=(dict(BM=64, BN=64, BK=32), dict(BM=128, BN=64, BK=32)))
 def gemm_mma(A: In[bf16, (M, K)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)],
              BM: const = 64, BN: const = 64, BK: const = 32):
     sA = shared(bf16, (BM, BK), swizzle=64)
