@@ -7,12 +7,14 @@
 #include <limits>
 
 // Conversions between f32 and the two 8-bit floating-point formats (OCP 8-bit floating point specification): e4m3 (no
-// infinity, one NaN a sign, largest 448) and e5m2 (as IEEE, largest 57344). Towards f32 exact; from f32 to nearest, ties to
-// even, and saturating as the tile language says: what is larger than the largest finite number becomes it, infinity too.
+// infinity, one NaN a sign, largest 448) and e5m2 (as IEEE, largest 57344). Towards f32 exact; from f32 to nearest,
+// ties to even, and saturating as the tile language says: what is larger than the largest finite number becomes it,
+// infinity too.
 namespace tw {
 namespace float8_detail {
 
-// Rounds the magnitude to a code with `mantissa_bits` bits and exponent bias `bias`; `largest` is the largest finite code.
+// Rounds the magnitude to a code with `mantissa_bits` bits and exponent bias `bias`; `largest` is the largest finite
+// code.
 inline uint8_t magnitude_code(float magnitude, int mantissa_bits, int bias, uint8_t largest) {
   if (magnitude == 0) {
     return 0;

@@ -114,7 +114,8 @@ bool compare_all(ElementwiseKind kind, std::span<const ElementOperand> operands,
 }
 
 template <class T>
-void floating(ElementwiseKind kind, ElementType type, std::span<const ElementOperand> operands, size_t count, void* out) {
+void floating(ElementwiseKind kind, ElementType type, std::span<const ElementOperand> operands, size_t count,
+              void* out) {
   switch (kind) {
     case ElementwiseKind::Add:
       return map2<T>(operands, count, out, [&](T a, T b) { return round_to<T>(type, a + b); });
@@ -323,12 +324,12 @@ __attribute__((always_inline)) inline void multiply_rows(const float* a, const f
 // The same arithmetic; only the instructions differ (fmaf is exact with or without hardware for it).
 using Kernel = void (*)(const float*, const float*, float*, size_t, size_t, size_t);
 
-__attribute__((optimize("O3"))) void multiply_plain(const float* a, const float* b, float* c, size_t rows, size_t columns,
-                                                    size_t depth) {
+__attribute__((optimize("O3"))) void multiply_plain(const float* a, const float* b, float* c, size_t rows,
+                                                    size_t columns, size_t depth) {
   multiply_rows<true>(a, b, c, rows, columns, depth);
 }
-__attribute__((optimize("O3"))) void multiply_fused(const float* a, const float* b, float* c, size_t rows, size_t columns,
-                                                    size_t depth) {
+__attribute__((optimize("O3"))) void multiply_fused(const float* a, const float* b, float* c, size_t rows,
+                                                    size_t columns, size_t depth) {
   multiply_rows<false>(a, b, c, rows, columns, depth);
 }
 #if defined(__x86_64__)
@@ -337,16 +338,23 @@ __attribute__((optimize("O3"), target("avx2"))) void multiply_plain_avx2(const f
   multiply_rows<true>(a, b, c, rows, columns, depth);
 }
 __attribute__((optimize("O3"), target("avx2,fma"))) void multiply_fused_avx2(const float* a, const float* b, float* c,
-                                                                             size_t rows, size_t columns, size_t depth) {
+                                                                             size_t rows, size_t columns,
+                                                                             size_t depth) {
   multiply_rows<false>(a, b, c, rows, columns, depth);
 }
-Kernel plain_kernel() { return __builtin_cpu_supports("avx2") ? multiply_plain_avx2 : multiply_plain; }
+Kernel plain_kernel() {
+  return __builtin_cpu_supports("avx2") ? multiply_plain_avx2 : multiply_plain;
+}
 Kernel fused_kernel() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? multiply_fused_avx2 : multiply_fused;
 }
 #else
-Kernel plain_kernel() { return multiply_plain; }
-Kernel fused_kernel() { return multiply_fused; }
+Kernel plain_kernel() {
+  return multiply_plain;
+}
+Kernel fused_kernel() {
+  return multiply_fused;
+}
 #endif
 
 bool is_short(ElementType type) {
@@ -416,8 +424,12 @@ std::optional<FaultAt> apply_elementwise(ElementwiseKind kind, ElementType resul
   return std::nullopt;
 }
 
-float combine(ir::ReduceKind kind, ElementType type, float a, float b) { return combine_floating(kind, type, a, b); }
-double combine(ir::ReduceKind kind, ElementType type, double a, double b) { return combine_floating(kind, type, a, b); }
+float combine(ir::ReduceKind kind, ElementType type, float a, float b) {
+  return combine_floating(kind, type, a, b);
+}
+double combine(ir::ReduceKind kind, ElementType type, double a, double b) {
+  return combine_floating(kind, type, a, b);
+}
 int64_t combine(ir::ReduceKind kind, ElementType, int64_t a, int64_t b) {
   switch (kind) {
     case ir::ReduceKind::Add:
@@ -446,7 +458,9 @@ double neutral_value(ir::ReduceKind kind, ElementType type) {
   return 0;
 }
 
-bool has_exact_products(ElementType a, ElementType b) { return is_short(a) && is_short(b); }
+bool has_exact_products(ElementType a, ElementType b) {
+  return is_short(a) && is_short(b);
+}
 
 void multiply_accumulate(const float* a, const float* b, float* c, size_t rows, size_t columns, size_t depth,
                          bool exact_products) {
@@ -501,7 +515,8 @@ void tensor_core_accumulate(const float* a, const float* b, float* c, size_t row
     for (size_t n = 0; n < columns; ++n) {
       float& out = c[m * columns + n];
       for (size_t k = 0; k < depth; k += instruction_depth) {
-        out = tensor_core_step(a + m * depth + k, b + k * columns + n, columns, out, std::min(instruction_depth, depth - k));
+        out = tensor_core_step(a + m * depth + k, b + k * columns + n, columns, out,
+                               std::min(instruction_depth, depth - k));
       }
     }
   }

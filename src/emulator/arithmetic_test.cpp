@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/arithmetic.h"
 
-#include <gtest/gtest.h>
-
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <gtest/gtest.h>
 #include <limits>
 
 namespace tw::emulator {
@@ -135,7 +134,8 @@ TEST(Arithmetic, tensor_cores_cut_at_25_bits_below_the_largest_addend) {
   // 2^-26 is cut off beside 1, however often; 2^-25 is kept until the end and cut there unless it adds up.
   EXPECT_EQ(add(1.0F, {0x1p-13F, 0x1p-13F, 0x1p-13F, 0x1p-13F}, {0x1p-13F, 0x1p-13F, 0x1p-13F, 0x1p-13F}), 1.0F);
   EXPECT_EQ(add(1.0F, {0x1p-12F, 0x1p-12F}, {0x1p-13F, 0x1p-13F}), 1.0F);
-  EXPECT_EQ(add(1.0F, {0x1p-12F, 0x1p-12F, 0x1p-12F, 0x1p-12F}, {0x1p-13F, 0x1p-13F, 0x1p-13F, 0x1p-13F}), 1.0F + 0x1p-23F);
+  EXPECT_EQ(add(1.0F, {0x1p-12F, 0x1p-12F, 0x1p-12F, 0x1p-12F}, {0x1p-13F, 0x1p-13F, 0x1p-13F, 0x1p-13F}),
+            1.0F + 0x1p-23F);
   // Towards zero at the end, where rounding would go up.
   EXPECT_EQ(add(1.0F, {0x1p-12F, 0x1p-12F, 0x1p-12F}, {0x1p-13F, 0x1p-13F, 0x1p-13F}), 1.0F);
   EXPECT_EQ(add(-1.0F, {0x1p-12F, 0x1p-12F, 0x1p-12F}, {-0x1p-13F, -0x1p-13F, -0x1p-13F}), -1.0F);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/block_machine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 
 #include "base/check.h"
 
@@ -16,7 +15,9 @@ constexpr int kMaxVectorBytes = 16;
 // What unwritten shared memory holds: not a number in every floating-point type.
 constexpr std::byte kPoison{0xff};
 
-uint64_t make_stamp(uint32_t instance, uint64_t piece) { return (uint64_t{instance} + 1) << 32 | piece; }
+uint64_t make_stamp(uint32_t instance, uint64_t piece) {
+  return (uint64_t{instance} + 1) << 32 | piece;
+}
 
 }  // namespace
 

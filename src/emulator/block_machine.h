@@ -25,7 +25,8 @@ struct MachineMemory {
   std::vector<Paged<uint32_t>> contributions;
 };
 // `inputs`: take the In tensors, which no run changes, from another launch of the same problem.
-MachineMemory make_machine_memory(const BoundProblem& bound, const Problem& problem, const MachineMemory* inputs = nullptr);
+MachineMemory make_machine_memory(const BoundProblem& bound, const Problem& problem,
+                                  const MachineMemory* inputs = nullptr);
 
 // One block: its registers, shared memory, stamps and pending copies. Executes dynamic ops for ranges of threads; which
 // threads, when, is the scheduler's business.
@@ -160,7 +161,7 @@ struct BlockOutcome {
   int64_t steps = 0;
   bool hold_expired = false;
 };
-BlockOutcome run_schedule(BlockMachine& machine, const Walk& walk, const Schedule& schedule, int threads, int warp_threads,
-                          std::vector<Violation>& violations);
+BlockOutcome run_schedule(BlockMachine& machine, const Walk& walk, const Schedule& schedule, int threads,
+                          int warp_threads, std::vector<Violation>& violations);
 
 }  // namespace tw::emulator

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The register side of the machine half: loads and stores, products, element-wise operations, reductions.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 
 #include "base/check.h"
 #include "emulator/arithmetic.h"
@@ -86,8 +85,8 @@ void BlockMachine::execute_op(const Instance& instance, const ir::LoadOp& op, in
   }
 }
 
-// Each lane supplies the address of one row of one matrix; every register gets the bytes that the instruction's map says,
-// whatever the layout hopes for.
+// Each lane supplies the address of one row of one matrix; every register gets the bytes that the instruction's map
+// says, whatever the layout hopes for.
 void BlockMachine::ldmatrix(const Instance& instance, const ir::LoadOp& op, int begin, int end) {
   const auto index = static_cast<uint32_t>(&instance - walk_.instances.data());
   const OpPlan& plan = plan_.ops[instance.op->id];
@@ -111,8 +110,9 @@ void BlockMachine::ldmatrix(const Instance& instance, const ir::LoadOp& op, int 
         std::byte bytes[kMaxVectorBytes];
         std::fill_n(bytes, kMaxVectorBytes, kPoison);
         read_shared(element, addresses[table.row_of[entry]] + table.byte_of[entry], 1, bytes);
-        decode_elements(type, bytes, 1,
-                        data_of(registers_[op.result.index], static_cast<size_t>(t * plan.access.values + first + value)));
+        decode_elements(
+            type, bytes, 1,
+            data_of(registers_[op.result.index], static_cast<size_t>(t * plan.access.values + first + value)));
       }
     }
   }
@@ -188,7 +188,8 @@ void BlockMachine::execute_op(const Instance& instance, const ir::MmaOp& op, int
   const int group = table.is_per_thread ? 1 : end - begin;
   for (int first = begin; first < end; first += group) {
     const auto last = static_cast<size_t>(first + group);
-    auto scatter = [&](const float* registers, const std::vector<int32_t>& places, int64_t values, std::vector<float>& out) {
+    auto scatter = [&](const float* registers, const std::vector<int32_t>& places, int64_t values,
+                       std::vector<float>& out) {
       const auto count = static_cast<size_t>(values);
       for (size_t r = static_cast<size_t>(first) * count; r < last * count; ++r) {
         out[static_cast<size_t>(places[r])] = registers[r];
@@ -202,11 +203,11 @@ void BlockMachine::execute_op(const Instance& instance, const ir::MmaOp& op, int
       std::ranges::fill(scratch_c_, 0.0F);
     }
     if (uses_tensor_core_model && !table.is_per_thread) {
-      tensor_core_accumulate(scratch_a_.data(), scratch_b_.data(), scratch_c_.data(), table.rows, table.columns, table.depth,
-                             table.instruction_depth);
+      tensor_core_accumulate(scratch_a_.data(), scratch_b_.data(), scratch_c_.data(), table.rows, table.columns,
+                             table.depth, table.instruction_depth);
     } else {
-      multiply_accumulate(scratch_a_.data(), scratch_b_.data(), scratch_c_.data(), table.rows, table.columns, table.depth,
-                          table.exact_products);
+      multiply_accumulate(scratch_a_.data(), scratch_b_.data(), scratch_c_.data(), table.rows, table.columns,
+                          table.depth, table.exact_products);
     }
     auto* result = registers<float>(op.result, 0);
     const auto count = static_cast<size_t>(table.c_values);
@@ -220,7 +221,8 @@ void BlockMachine::execute_op(const Instance&, const ir::ElementwiseOp& op, int 
   const int64_t values = plan_.values[op.result.index];
   ElementOperand operands[3];
   for (size_t i = 0; i < op.operands.size(); ++i) {
-    operands[i] = {data_of(registers_[op.operands[i].index], static_cast<size_t>(begin * values)), type_of(op.operands[i])};
+    operands[i] = {data_of(registers_[op.operands[i].index], static_cast<size_t>(begin * values)),
+                   type_of(op.operands[i])};
   }
   // The reading has already refused integer overflow.
   apply_elementwise(op.kind, type_of(op.result), std::span(operands, op.operands.size()),
@@ -247,8 +249,8 @@ void BlockMachine::execute_op(const Instance& instance, const ir::RelayoutOp& op
   gather(op.operand, op.result, plan_.ops[instance.op->id].gather, begin, end);
 }
 
-// First each lane combines its own registers, then the partial results of neighbouring lanes are paired, as a butterfly of
-// shuffles does.
+// First each lane combines its own registers, then the partial results of neighbouring lanes are paired, as a butterfly
+// of shuffles does.
 void BlockMachine::execute_op(const Instance& instance, const ir::ReduceOp& op, int begin, int end) {
   const ReduceTable& table = plan_.ops[instance.op->id].reduce;
   const int64_t values = plan_.values[op.result.index];
@@ -281,7 +283,8 @@ void BlockMachine::execute_op(const Instance& instance, const ir::ReduceOp& op, 
             }
             partial.resize(partial.size() - pairs);
           }
-          out[static_cast<size_t>(r)] = partial.empty() ? static_cast<Element>(neutral_value(op.kind, type)) : partial[0];
+          out[static_cast<size_t>(r)] =
+              partial.empty() ? static_cast<Element>(neutral_value(op.kind, type)) : partial[0];
         }
       },
       registers_[op.result.index]);
@@ -292,7 +295,8 @@ void BlockMachine::execute_op(const Instance&, const ir::ConstantOp& op, int beg
   set_all(one, op.value);
   const int64_t values = plan_.values[op.result.index];
   with_elements(registers_[op.result.index], [&](auto* out) {
-    std::fill(out + begin * values, out + end * values, std::get<std::vector<std::decay_t<decltype(*out)>>>(one.data)[0]);
+    std::fill(out + begin * values, out + end * values,
+              std::get<std::vector<std::decay_t<decltype(*out)>>>(one.data)[0]);
   });
 }
 
@@ -318,7 +322,8 @@ void BlockMachine::execute_op(const Instance&, const ir::ScalarArgumentOp& op, i
   set_all(one, bound_.scalars[static_cast<size_t>(op.argument)]);
   const int64_t values = plan_.values[op.result.index];
   with_elements(registers_[op.result.index], [&](auto* out) {
-    std::fill(out + begin * values, out + end * values, std::get<std::vector<std::decay_t<decltype(*out)>>>(one.data)[0]);
+    std::fill(out + begin * values, out + end * values,
+              std::get<std::vector<std::decay_t<decltype(*out)>>>(one.data)[0]);
   });
 }
 

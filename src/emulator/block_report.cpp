@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the machine half says what went wrong: who wrote the bytes, and which order was missing.
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "emulator/block_machine.h"
 
@@ -106,7 +105,8 @@ void BlockMachine::report_stamp(const Place& place, int64_t address, uint64_t st
   std::string missing;
   if (got == expected && is_pending) {
     kind = ViolationKind::PendingRead;
-    missing = fmt::format("thread {} has issued the copy, but no drain of it by that thread has completed it yet", writer);
+    missing =
+        fmt::format("thread {} has issued the copy, but no drain of it by that thread has completed it yet", writer);
   } else if (got > expected) {
     kind = ViolationKind::OverwrittenRead;
     missing = got - 1 < place.instance
@@ -117,7 +117,8 @@ void BlockMachine::report_stamp(const Place& place, int64_t address, uint64_t st
     missing = fmt::format("thread {} has not reached the write yet, and nothing makes this read wait for it", writer);
   } else if (got < expected && is_async) {
     kind = ViolationKind::StaleRead;
-    missing = fmt::format("thread {} has issued the copy and it has not landed yet: its completion is not waited for", writer);
+    missing = fmt::format("thread {} has issued the copy and it has not landed yet: its completion is not waited for",
+                          writer);
   } else if (got == 0) {
     kind = ViolationKind::UnwrittenRead;
     missing = "the write has been executed and put its data elsewhere: the two sides disagree about addresses";

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/elements.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
 #include <limits>
 
 #include "base/float16.h"

@@ -35,7 +35,8 @@ const void* data_of(const Buffer& buffer, size_t index = 0);
 double as_double(const Buffer& buffer, size_t index);
 
 // Memory bytes (little endian, element after element) to the representation and back.
-// REQUIRES: the values are in the type (rounded, in range); encode of an integer outside keeps its low bits, as a machine.
+// REQUIRES: the values are in the type (rounded, in range); encode of an integer outside keeps its low bits, as a
+// machine.
 void decode_elements(ElementType type, const std::byte* bytes, size_t count, void* out);
 void encode_elements(ElementType type, const void* values, size_t count, std::byte* bytes);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time of the emulator on a 512 x 512 x 512 bf16 GEMM with 128-wide tiles: the reading alone, then both halves with stamps
-// in order and under a random schedule. Prints one JSON object a line.
-#include <fmt/format.h>
-
+// Time of the emulator on a 512 x 512 x 512 bf16 GEMM with 128-wide tiles: the reading alone, then both halves with
+// stamps in order and under a random schedule. Prints one JSON object a line.
 #include <chrono>
+#include <fmt/format.h>
 
 #include "emulator/machine.h"
 #include "emulator/test_kernels.h"
@@ -16,7 +15,8 @@ void measure(std::string_view what, F run) {
   const auto start = std::chrono::steady_clock::now();
   const bool good = run();
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  fmt::print("{{\"bench\":\"emulator_gemm_512\",\"what\":\"{}\",\"time_s\":{:.3f},\"good\":{}}}\n", what, took.count(), good);
+  fmt::print("{{\"bench\":\"emulator_gemm_512\",\"what\":\"{}\",\"time_s\":{:.3f},\"good\":{}}}\n", what, took.count(),
+             good);
 }
 
 void run_all() {

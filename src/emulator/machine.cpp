@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/machine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <random>
 
 #include "emulator/block_machine.h"
@@ -62,7 +61,8 @@ class OutputComparison {
         if (element < first_element) {
           first_element = element;
           first = describe(ViolationKind::MissingContribution, tensor, element, shadow);
-          first->missing = fmt::format("the machine combined {} contributions, the reading {}", received, shadow.contributions);
+          first->missing =
+              fmt::format("the machine combined {} contributions, the reading {}", received, shadow.contributions);
         }
         continue;
       }
@@ -83,7 +83,9 @@ class OutputComparison {
     decode_elements(type, bytes, 1, data_of(one));
     return as_double(one, 0);
   }
-  static std::string text(ElementType type, const std::byte* bytes) { return element_text(type, value_of(type, bytes)); }
+  static std::string text(ElementType type, const std::byte* bytes) {
+    return element_text(type, value_of(type, bytes));
+  }
 
   Violation describe(ViolationKind kind, size_t tensor, int64_t element, const CellShadow& shadow) const {
     const BoundTensor& shape = bound_.tensors[tensor];
@@ -152,8 +154,8 @@ ReadingOptions reading_options(const MachineOptions& options) {
 }
 
 // False: there is nothing to learn from further blocks.
-bool run_block(const Launch& launch, const BlockReading& reading, const Schedule& schedule, const MachineOptions& options,
-               MachineMemory& memory, MachineRun& run) {
+bool run_block(const Launch& launch, const BlockReading& reading, const Schedule& schedule,
+               const MachineOptions& options, MachineMemory& memory, MachineRun& run) {
   Schedule of_block = schedule;
   of_block.seed += static_cast<uint64_t>(reading.walk.block) * 7919;
   BlockMachine machine(launch.bound, launch.plan, reading, memory, options.max_violations, run.violations);
@@ -190,6 +192,9 @@ MachineRun run_machine(const ir::Function& function, const Problem& problem, con
   }
   if (run.is_good() && options.compare_outputs) {
     OutputComparison(launch->bound, memory, *run.reading_memory, options.max_violations, run.violations).run();
+  }
+  if (run.is_good() && options.check_coverage && options.blocks.empty()) {
+    run.reading_error = find_unwritten(launch->bound, *run.reading_memory);
   }
   run.bound = std::move(launch->bound);
   return run;
@@ -250,6 +255,12 @@ Hunt hunt(const ir::Function& function, const Problem& problem, const std::vecto
         take(s);
         return out;
       }
+    }
+  }
+  if (options.check_coverage && options.blocks.empty()) {
+    out.run.reading_error = find_unwritten(launch->bound, *reading_memory);
+    if (out.run.reading_error) {
+      return out;
     }
   }
   for (size_t s = 0; s < schedules.size(); ++s) {

@@ -15,8 +15,8 @@ namespace tw::emulator {
 
 // The second half of the emulator: the machine. Blocks of threads in warps, registers placed by thread/value layouts,
 // byte-accurate shared memory whose every byte carries a stamp (cell and write instance), asynchronous copies that land
-// when the schedule says, barriers. Each read is compared with the write that the reading assigns to it, so a wrong order
-// is found even if the values agree by luck.
+// when the schedule says, barriers. Each read is compared with the write that the reading assigns to it, so a wrong
+// order is found even if the values agree by luck.
 
 struct MachineOptions {
   // Which blocks to run; empty: all.
@@ -29,6 +29,8 @@ struct MachineOptions {
   bool tensor_core_model = false;
   // Compare outputs with the reading's at the end.
   bool compare_outputs = true;
+  // Complain about Out elements that no block wrote; only when all blocks run.
+  bool check_coverage = true;
 };
 
 struct MachineRun {

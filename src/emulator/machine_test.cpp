@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/machine.h"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
+#include <gtest/gtest.h>
 #include <set>
 
 #include "base/float16.h"
@@ -294,11 +293,13 @@ TEST(Machine, reductions_across_warps_agree_within_the_order_of_additions) {
 }
 
 TEST(Machine, a_reduction_without_its_barrier_is_found) {
-  EXPECT_FALSE(kinds_found(make_row_normalize({.sync = false}), [] {
-                 Problem problem;
-                 problem.sizes["M"] = 4;
-                 return problem;
-               }()).empty());
+  EXPECT_FALSE(kinds_found(make_row_normalize({.sync = false}),
+                           [] {
+                             Problem problem;
+                             problem.sizes["M"] = 4;
+                             return problem;
+                           }())
+                   .empty());
 }
 
 TEST(Machine, a_reduction_does_not_see_other_warps) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <numeric>
 
@@ -19,7 +18,9 @@ using target::TileCoord;
 using target::TvLayout;
 
 // A layout whose thread digits run out repeats: the missing digits move nothing.
-TileCoord thread_offset(const TvLayout& layout, int64_t thread) { return layout.thread_offset(thread % layout.thread_count()); }
+TileCoord thread_offset(const TvLayout& layout, int64_t thread) {
+  return layout.thread_offset(thread % layout.thread_count());
+}
 
 bool is_first_owner(const TvLayout& layout, int64_t thread) {
   return thread < layout.thread_count() && layout.is_first_owner(thread);
@@ -137,7 +138,8 @@ class Planner {
     plan_.granule = granule;
   }
 
-  void fill_access(const TvLayout& layout, const std::vector<int64_t>& shape, const ir::Access& access, bool owners_only) {
+  void fill_access(const TvLayout& layout, const std::vector<int64_t>& shape, const ir::Access& access,
+                   bool owners_only) {
     AccessTable& table = op_->access;
     table.threads = plan_.threads;
     table.values = layout.value_count();
@@ -183,8 +185,8 @@ class Planner {
         most_value = std::max(most_value, coord[axis]);
       }
       if (most_thread + most_value >= shape[axis]) {
-        return fmt::format("the layout reaches coordinate {} of axis {}, whose extent is {}", most_thread + most_value, axis,
-                           shape[axis]);
+        return fmt::format("the layout reaches coordinate {} of axis {}, whose extent is {}", most_thread + most_value,
+                           axis, shape[axis]);
       }
     }
     return std::nullopt;
@@ -344,8 +346,8 @@ class Planner {
     const ir::Value& vc = function_.value(op.result);
     const target::MmaAtom* atom = function_.machine->find_mma(op.atom, va.element, vb.element, vc.element);
     if (atom == nullptr) {
-      op_->mismatch = fmt::format("{} has no `{}` for {} x {} -> {}", function_.machine->name, op.atom, name_of(va.element),
-                                  name_of(vb.element), name_of(vc.element));
+      op_->mismatch = fmt::format("{} has no `{}` for {} x {} -> {}", function_.machine->name, op.atom,
+                                  name_of(va.element), name_of(vb.element), name_of(vc.element));
       return;
     }
     auto tiling = target::tile_mma(*atom, va.shape[0], vb.shape[0], va.shape[1], plan_.threads, op.warps_m, op.warps_n);
@@ -365,12 +367,14 @@ class Planner {
       ir::ValueId id;
       int64_t needed;
       std::string_view name;
-    } operands[] = {{*a, table.a_values, "a"}, {*b, table.b_values, "b"}, {op.result, table.c_values, "the result"},
+    } operands[] = {{*a, table.a_values, "a"},
+                    {*b, table.b_values, "b"},
+                    {op.result, table.c_values, "the result"},
                     {op.c.is_valid() ? op.c : op.result, table.c_values, "c"}};
     for (const auto& operand : operands) {
       if (values_of(operand.id) != operand.needed) {
-        op_->mismatch = fmt::format("{} of `{}` has {} registers a thread, the instructions take {}", operand.name, op.atom,
-                                    values_of(operand.id), operand.needed);
+        op_->mismatch = fmt::format("{} of `{}` has {} registers a thread, the instructions take {}", operand.name,
+                                    op.atom, values_of(operand.id), operand.needed);
         return;
       }
     }
@@ -412,7 +416,8 @@ class Planner {
         for (int64_t v = 0; v < table.c_values; ++v) {
           const TileCoord x = tiling.c.coord(t, v);
           table.c[static_cast<size_t>(t * table.c_values + v)] =
-              row_of[static_cast<size_t>(x[0])] * static_cast<int32_t>(table.columns) + column_of[static_cast<size_t>(x[1])];
+              row_of[static_cast<size_t>(x[0])] * static_cast<int32_t>(table.columns) +
+              column_of[static_cast<size_t>(x[1])];
         }
       }
     }
@@ -431,7 +436,8 @@ class Planner {
   void plan_op(const ir::ElementwiseOp& op) {
     for (ir::ValueId id : op.operands) {
       if (values_of(id) != values_of(op.result)) {
-        op_->mismatch = fmt::format("an operand has {} registers a thread, the result {}", values_of(id), values_of(op.result));
+        op_->mismatch =
+            fmt::format("an operand has {} registers a thread, the result {}", values_of(id), values_of(op.result));
       }
     }
   }
@@ -481,7 +487,8 @@ class Planner {
       const auto& mine = held[static_cast<size_t>(t)];
       auto found = mine.find(tile_number(source, from));
       if (found == mine.end()) {
-        op_->mismatch = fmt::format("thread {} needs element ({}, {}) of the operand and does not hold it", t, source[0], source[1]);
+        op_->mismatch = fmt::format("thread {} needs element ({}, {}) of the operand and does not hold it", t,
+                                    source[0], source[1]);
         op_->gather.source.push_back(0);
         return;
       }
@@ -512,8 +519,10 @@ class Planner {
         }
       }
       if (from < 0) {
-        op_->mismatch = fmt::format("thread {} needs element ({}, {}), which no thread of its warp holds; a change of layout across "
-                                    "warps is a store, a barrier and a load", t, coord[0], coord[1]);
+        op_->mismatch = fmt::format(
+            "thread {} needs element ({}, {}), which no thread of its warp holds; a change of layout across "
+            "warps is a store, a barrier and a load",
+            t, coord[0], coord[1]);
         op_->gather.source.push_back(0);
         return;
       }
@@ -558,8 +567,9 @@ class Planner {
           const auto& warp = first_in_warp[static_cast<size_t>(t / plan_.warp_threads)];
           auto other = warp.find(element);
           if (other == warp.end()) {
-            op_->mismatch = fmt::format("the reduction in thread {} needs element ({}, {}), which no thread of its warp holds", t,
-                                        source[0], source[1]);
+            op_->mismatch =
+                fmt::format("the reduction in thread {} needs element ({}, {}), which no thread of its warp holds", t,
+                            source[0], source[1]);
             continue;
           }
           from = other->second;
@@ -575,9 +585,7 @@ class Planner {
     table.begin.push_back(static_cast<uint32_t>(table.source.size()));
   }
 
-  void plan_op(const ir::SyncOp& op) {
-    op_->step = op.scope == ir::SyncScope::Warp ? StepKind::Warp : StepKind::Block;
-  }
+  void plan_op(const ir::SyncOp& op) { op_->step = op.scope == ir::SyncScope::Warp ? StepKind::Warp : StepKind::Block; }
   template <class Body>
   void plan_op(const Body&) {}
 
@@ -589,6 +597,8 @@ class Planner {
 
 }  // namespace
 
-LaunchPlan make_plan(const ir::Function& function, const BoundProblem& bound) { return Planner(function, bound).run(); }
+LaunchPlan make_plan(const ir::Function& function, const BoundProblem& bound) {
+  return Planner(function, bound).run();
+}
 
 }  // namespace tw::emulator

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/problem.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <fmt/format.h>
+#include <limits>
 #include <numeric>
 
 #include "emulator/elements.h"
@@ -34,8 +35,12 @@ void random_element(ElementType type, Fill fill, uint64_t random, std::byte* out
     double value = 0;
     if (fill == Fill::Grid) {
       value = static_cast<double>(static_cast<int64_t>(random % 17) - 8) / 8;
-    } else if (fill == Fill::Uniform) {
+    } else if (fill != Fill::Zero) {
       value = static_cast<double>(static_cast<int64_t>(random)) * 0x1p-63;
+    }
+    if (fill == Fill::Special && random % 16 == 0) {
+      const double infinity = std::numeric_limits<double>::infinity();
+      value = std::array{infinity, -infinity, std::numeric_limits<double>::quiet_NaN()}[(random >> 8) % 3];
     }
     if (type == ElementType::F64) {
       encode_elements(type, &value, 1, out);
@@ -56,9 +61,12 @@ void random_element(ElementType type, Fill fill, uint64_t random, std::byte* out
 // Not a number in every floating-point type, and unlikely as an integer.
 constexpr std::byte kPoison{0xff};
 
-bool has_gaps(const BoundTensor& tensor) { return tensor.element_count() != tensor.allocation_elements; }
+bool has_gaps(const BoundTensor& tensor) {
+  return tensor.element_count() != tensor.allocation_elements;
+}
 
-Paged<std::byte>::Fill make_fill(const ir::Tensor& tensor, size_t index, const BoundTensor& bound, const Problem& problem) {
+Paged<std::byte>::Fill make_fill(const ir::Tensor& tensor, size_t index, const BoundTensor& bound,
+                                 const Problem& problem) {
   if (tensor.direction == ir::Direction::Out || tensor.direction == ir::Direction::Work) {
     return [](uint64_t, uint64_t count, std::byte* out) { std::fill_n(out, count, kPoison); };
   }
@@ -90,6 +98,24 @@ Paged<std::byte>::Fill make_fill(const ir::Tensor& tensor, size_t index, const B
   };
 }
 
+// Of the contents that the problem gives; what `fill` makes is finite unless it says otherwise.
+bool is_finite(const ir::Function& function, const BoundProblem& bound, const Problem& problem, ir::TensorId id) {
+  const ir::Tensor& tensor = function.tensor(id);
+  auto given = problem.tensors.find(tensor.name);
+  if (given == problem.tensors.end() || !given->second.bytes) {
+    return (given == problem.tensors.end() ? problem.default_fill : given->second.fill) != Fill::Special;
+  }
+  const BoundTensor& shape = bound.tensors[id.index];
+  Buffer one = make_buffer(tensor.element, 1);
+  for (int64_t element = 0; element < shape.allocation_elements; ++element) {
+    decode_elements(tensor.element, given->second.bytes->data() + element * shape.element_bytes, 1, data_of(one));
+    if (!std::isfinite(as_double(one, 0)) && (!has_gaps(shape) || shape.coordinates(element))) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 int64_t BoundTensor::element_count() const {
@@ -113,7 +139,8 @@ std::optional<std::vector<int64_t>> BoundTensor::coordinates(int64_t element) co
   return element == 0 ? std::optional(coord) : std::nullopt;
 }
 
-TensorMemory::TensorMemory(const ir::Function& function, size_t tensor, const BoundTensor& bound, const Problem& problem)
+TensorMemory::TensorMemory(const ir::Function& function, size_t tensor, const BoundTensor& bound,
+                           const Problem& problem)
     : bytes_(make_fill(function.tensors[tensor], tensor, bound, problem)) {}
 
 Result<BoundProblem, ReadingError> bind(const ir::Function& function, const Problem& problem) {
@@ -124,7 +151,8 @@ Result<BoundProblem, ReadingError> bind(const ir::Function& function, const Prob
     const std::string& name = function.exprs.symbol(id).name;
     auto found = problem.sizes.find(name);
     if (found == problem.sizes.end()) {
-      return fail(problem_error(fmt::format("the problem gives no value for size `{}`", name), function.exprs.symbol(id).span));
+      return fail(
+          problem_error(fmt::format("the problem gives no value for size `{}`", name), function.exprs.symbol(id).span));
     }
     if (found->second < 0) {
       return fail(problem_error(fmt::format("size `{}` is {}; sizes are at least 0", name, found->second)));
@@ -156,8 +184,9 @@ Result<BoundProblem, ReadingError> bind(const ir::Function& function, const Prob
     BoundTensor out;
     out.element_bytes = size_bytes(tensor.element);
     if (tensor.extents.size() != tensor.strides.size() || tensor.extents.size() > kMaxObjectRank) {
-      return fail(problem_error(fmt::format("tensor `{}` has {} extents and {} strides", tensor.name, tensor.extents.size(),
-                                            tensor.strides.size()), tensor.span));
+      return fail(problem_error(fmt::format("tensor `{}` has {} extents and {} strides", tensor.name,
+                                            tensor.extents.size(), tensor.strides.size()),
+                                tensor.span));
     }
     int64_t last = 0;
     bool is_empty = false;
@@ -165,13 +194,15 @@ Result<BoundProblem, ReadingError> bind(const ir::Function& function, const Prob
       TW_TRY(int64_t extent, evaluate(function, tensor.extents[axis], bound.symbols));
       TW_TRY(int64_t stride, evaluate(function, tensor.strides[axis], bound.symbols));
       if (extent < 0 || stride < 0) {
-        return fail(problem_error(
-            fmt::format("axis {} of `{}` has extent {} and stride {}", axis, tensor.name, extent, stride), tensor.span));
+        return fail(
+            problem_error(fmt::format("axis {} of `{}` has extent {} and stride {}", axis, tensor.name, extent, stride),
+                          tensor.span));
       }
       is_empty = is_empty || extent == 0;
       int64_t reach = 0;
       if (__builtin_mul_overflow(extent - 1, stride, &reach) || __builtin_add_overflow(last, reach, &last)) {
-        return fail(problem_error(fmt::format("tensor `{}` is larger than 64-bit addresses", tensor.name), tensor.span));
+        return fail(
+            problem_error(fmt::format("tensor `{}` is larger than 64-bit addresses", tensor.name), tensor.span));
       }
       out.extents.push_back(extent);
       out.strides.push_back(stride);
@@ -184,6 +215,13 @@ Result<BoundProblem, ReadingError> bind(const ir::Function& function, const Prob
                                             out.allocation_elements * out.element_bytes, given->second.bytes->size())));
     }
     bound.tensors.push_back(std::move(out));
+  }
+  for (const ir::Assumption& assumption : function.assumptions) {
+    if (assumption.finite.is_valid() && !is_finite(function, bound, problem, assumption.finite)) {
+      return fail(problem_error(
+          fmt::format("the problem does not meet `assume(finite({}))`", function.tensor(assumption.finite).name),
+          assumption.span));
+    }
   }
   TW_TRY(bound.grid, grid_size(bound, problem));
   return bound;

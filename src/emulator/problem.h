@@ -19,6 +19,7 @@ namespace tw::emulator {
 enum class Fill : uint8_t {
   Uniform,  // floats: [-1, 1) with all bits of the mantissa used; integers: small
   Grid,     // floats: multiples of 1/8 in [-1, 1]: sums of short products are exact in f32
+  Special,  // as Uniform, with infinities and NaN in between
   Zero,
 };
 

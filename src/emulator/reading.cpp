@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/reading.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
+#include <fmt/format.h>
 
 #include "emulator/region.h"
 
@@ -24,8 +23,14 @@ struct SharedCells {
 
 class BlockRun {
  public:
-  BlockRun(const BoundProblem& bound, const ReadingOptions& options, bool with_trace, ReadingMemory& memory, BlockReading& out)
-      : function_(*bound.function), bound_(bound), options_(options), with_trace_(with_trace), memory_(memory), out_(out),
+  BlockRun(const BoundProblem& bound, const ReadingOptions& options, bool with_trace, ReadingMemory& memory,
+           BlockReading& out)
+      : function_(*bound.function),
+        bound_(bound),
+        options_(options),
+        with_trace_(with_trace),
+        memory_(memory),
+        out_(out),
         walk_(out.walk) {
     values_.resize(function_.values.size());
     if (with_trace_) {
@@ -80,7 +85,8 @@ class BlockRun {
     return name_cell(function_, region, tile_element);
   }
 
-  ReadingError cell_error(ReadingErrorKind kind, const DynamicRegion& region, size_t element, std::string_view what) const {
+  ReadingError cell_error(ReadingErrorKind kind, const DynamicRegion& region, size_t element,
+                          std::string_view what) const {
     const CellName cell = cell_name(region, element);
     ReadingError error = make_error(kind, fmt::format("{} {}", to_string(cell), what));
     error.cell = cell;
@@ -93,10 +99,10 @@ class BlockRun {
     for (size_t axis = 0; axis < region.region->axes.size(); ++axis) {
       const int64_t extent = std::max<int64_t>(region.region->axes[axis].extent, 1);
       if (region.lo[axis] < 0 || region.lo[axis] + extent > object.shape[axis]) {
-        ReadingError error = make_error(
-            ReadingErrorKind::OutOfBounds, fmt::format("axis {} of `{}` is indexed from {} to {}, its extent is {}", axis,
-                                                       object.name, region.lo[axis], region.lo[axis] + extent - 1,
-                                                       object.shape[axis]));
+        ReadingError error =
+            make_error(ReadingErrorKind::OutOfBounds,
+                       fmt::format("axis {} of `{}` is indexed from {} to {}, its extent is {}", axis, object.name,
+                                   region.lo[axis], region.lo[axis] + extent - 1, object.shape[axis]));
         error.span = region.region->span;
         return fail(std::move(error));
       }
@@ -118,8 +124,9 @@ class BlockRun {
       const size_t count = element_count(object.shape);
       shared_bytes_ += count * (static_cast<size_t>(size_bytes(object.element)) + sizeof(uint32_t));
       if (shared_bytes_ > options_.shared_cell_bytes) {
-        return fail(make_error(ReadingErrorKind::Limit, fmt::format("the versions of shared cells take more than {} bytes",
-                                                                    options_.shared_cell_bytes)));
+        return fail(make_error(
+            ReadingErrorKind::Limit,
+            fmt::format("the versions of shared cells take more than {} bytes", options_.shared_cell_bytes)));
       }
       found->second.data = make_buffer(object.element, count);
       found->second.writer.assign(count, 0);
@@ -171,18 +178,15 @@ class BlockRun {
       }
     });
     if (unwritten != SIZE_MAX) {
-      return fail(cell_error(ReadingErrorKind::UninitializedRead, region, unwritten, "is read before anything was written to it"));
+      return fail(cell_error(ReadingErrorKind::UninitializedRead, region, unwritten,
+                             "is read before anything was written to it"));
     }
     set_trace(region_id, tile.count(), writers);
     return std::make_shared<const Tile>(std::move(tile));
   }
 
   static void copy_element(const Buffer& from, size_t i, Buffer& to, size_t j) {
-    std::visit(
-        [&](auto& out) {
-          out[j] = std::get<std::decay_t<decltype(out)>>(from)[i];
-        },
-        to);
+    std::visit([&](auto& out) { out[j] = std::get<std::decay_t<decltype(out)>>(from)[i]; }, to);
   }
 
   Loaded load_global(uint32_t region_id, const DynamicRegion& region, double fill) {
@@ -206,7 +210,8 @@ class BlockRun {
       inside_runs.emplace_back(run.tile_element, run.count);
       if (run.stride == 1) {
         bytes.resize(static_cast<size_t>(run.count) * size);
-        memory_.bytes(index).read(run.object_element * static_cast<int64_t>(size), static_cast<int64_t>(bytes.size()), bytes.data());
+        memory_.bytes(index).read(run.object_element * static_cast<int64_t>(size), static_cast<int64_t>(bytes.size()),
+                                  bytes.data());
         decode_elements(tensor.element, bytes.data(), static_cast<size_t>(run.count),
                         data_of(tile.data, static_cast<size_t>(run.tile_element)));
       } else {
@@ -219,7 +224,8 @@ class BlockRun {
       }
       for (int64_t j = 0; is_written && j < run.count && !failed; ++j) {
         const auto to = static_cast<size_t>(run.tile_element + j);
-        failed = note_read(tensor, region, to, memory_.shadow(index).at(static_cast<uint64_t>(run.object_element + j * run.stride)),
+        failed = note_read(tensor, region, to,
+                           memory_.shadow(index).at(static_cast<uint64_t>(run.object_element + j * run.stride)),
                            writers[to], tile);
       }
     });
@@ -247,17 +253,20 @@ class BlockRun {
     const auto me = static_cast<uint32_t>(walk_.block + 1);
     const bool is_mine = shadow.writer_block == me;
     if (tensor.direction == ir::Direction::Acc) {
-      return cell_error(ReadingErrorKind::Discipline, region, element, "is an accumulator and is read in the same launch");
+      return cell_error(ReadingErrorKind::Discipline, region, element,
+                        "is an accumulator and is read in the same launch");
     }
     if (shadow.writer_block != 0 && !is_mine) {
-      ReadingError error = cell_error(ReadingErrorKind::Discipline, region, element,
-                                      fmt::format("was written by block {} and is read by block {}, with nothing between them",
-                                                  shadow.writer_block - 1, walk_.block));
+      ReadingError error =
+          cell_error(ReadingErrorKind::Discipline, region, element,
+                     fmt::format("was written by block {} and is read by block {}, with nothing between them",
+                                 shadow.writer_block - 1, walk_.block));
       error.other_span = shadow.writer_op->span;
       return error;
     }
     if (shadow.writer_block == 0 && tensor.direction != ir::Direction::InOut) {
-      return cell_error(ReadingErrorKind::UninitializedRead, region, element, "is read before anything was written to it");
+      return cell_error(ReadingErrorKind::UninitializedRead, region, element,
+                        "is read before anything was written to it");
     }
     if (shadow.reader_block == 0 || shadow.reader_block == me) {
       shadow.reader_block = me;
@@ -303,8 +312,8 @@ class BlockRun {
     return {};
   }
 
-  std::optional<ReadingError> note_write(const ir::Tensor& tensor, const DynamicRegion& region, size_t index, size_t element,
-                                         const Tile& tile, CellShadow& shadow) {
+  std::optional<ReadingError> note_write(const ir::Tensor& tensor, const DynamicRegion& region, size_t index,
+                                         size_t element, const Tile& tile, CellShadow& shadow) {
     const auto me = static_cast<uint32_t>(walk_.block + 1);
     if (tensor.direction == ir::Direction::In || tensor.direction == ir::Direction::Acc) {
       return cell_error(ReadingErrorKind::Discipline, region, element,
@@ -312,10 +321,10 @@ class BlockRun {
                                                               : "is an accumulator and is written without `red`");
     }
     if (tensor.direction == ir::Direction::Out && shadow.writer_block != 0) {
-      ReadingError error = cell_error(
-          ReadingErrorKind::DoubleWrite, region, element,
-          shadow.writer_block == me ? std::string("is written twice")
-                                    : fmt::format("is written by block {} and by block {}", shadow.writer_block - 1, walk_.block));
+      ReadingError error = cell_error(ReadingErrorKind::DoubleWrite, region, element,
+                                      shadow.writer_block == me ? std::string("is written twice")
+                                                                : fmt::format("is written by block {} and by block {}",
+                                                                              shadow.writer_block - 1, walk_.block));
       error.other_span = shadow.writer_op->span;
       if (shadow.writer_block == me) {
         error.other_point = walk_.point(shadow.writer_instance - 1);
@@ -325,10 +334,10 @@ class BlockRun {
     const bool foreign_writer = shadow.writer_block != 0 && shadow.writer_block != me;
     const bool foreign_reader = shadow.reader_block != 0 && shadow.reader_block != me;
     if (foreign_writer || foreign_reader) {
-      ReadingError error = cell_error(
-          ReadingErrorKind::Discipline, region, element,
-          fmt::format("is written by block {} and {} by another block, with nothing between them", walk_.block,
-                      foreign_writer ? "written" : "read"));
+      ReadingError error =
+          cell_error(ReadingErrorKind::Discipline, region, element,
+                     fmt::format("is written by block {} and {} by another block, with nothing between them",
+                                 walk_.block, foreign_writer ? "written" : "read"));
       error.other_span = foreign_writer ? shadow.writer_op->span : diag::Span{};
       return error;
     }
@@ -347,12 +356,15 @@ class BlockRun {
     return std::nullopt;
   }
 
-  ReadingError pad_error(const ir::Tensor& tensor, const DynamicRegion& region, size_t element, const Tile& tile) const {
+  ReadingError pad_error(const ir::Tensor& tensor, const DynamicRegion& region, size_t element,
+                         const Tile& tile) const {
     const std::string value = element_text(tile.type, as_double(tile.data, element));
-    return cell_error(ReadingErrorKind::PadReachesOutput, region, element,
-                      tile.status_of(element) == Status::Pad
-                          ? fmt::format("of `{}` gets pad({}): an element from outside a tensor reaches an output", tensor.name, value)
-                          : fmt::format("of `{}` gets {}, which depends on an element from outside a tensor", tensor.name, value));
+    return cell_error(
+        ReadingErrorKind::PadReachesOutput, region, element,
+        tile.status_of(element) == Status::Pad
+            ? fmt::format("of `{}` gets pad({}): an element from outside a tensor reaches an output", tensor.name,
+                          value)
+            : fmt::format("of `{}` gets {}, which depends on an element from outside a tensor", tensor.name, value));
   }
 
   Done store_global(const DynamicRegion& region, const Tile& tile) {
@@ -521,8 +533,8 @@ class BlockRun {
     }
     if (i.scalar < lowest_of(result.type) || i.scalar > highest_of(result.type)) {
       return fail(make_error(ReadingErrorKind::Overflow,
-                             fmt::format("`{}` is {}, which does not fit in {}", function_.exprs.to_string(op.expr), i.scalar,
-                                         tw::name_of(result.type))));
+                             fmt::format("`{}` is {}, which does not fit in {}", function_.exprs.to_string(op.expr),
+                                         i.scalar, tw::name_of(result.type))));
     }
     std::ranges::fill(*values, i.scalar);
     result.is_constant = true;
@@ -608,7 +620,8 @@ std::optional<ReadingError> find_unwritten(const BoundProblem& bound, ReadingMem
         ReadingError error;
         error.kind = ReadingErrorKind::NotWritten;
         error.cell = CellName{function.tensors[t].name, -1, *coord};
-        error.message = fmt::format("{} is never written; {} of {} elements are", to_string(*error.cell), memory.written(t), count);
+        error.message =
+            fmt::format("{} is never written; {} of {} elements are", to_string(*error.cell), memory.written(t), count);
         error.span = function.tensors[t].span;
         return error;
       }
@@ -701,7 +714,9 @@ std::vector<OutputDifference> compare_outputs(const Reading& first, const Readin
       if (is_within_reassociation(tensor.element, a, b, shadow)) {
         continue;
       }
-      out.push_back({{tensor.name, -1, first.bound.tensors[t].coordinates(element).value_or(std::vector<int64_t>{})}, text(a), text(b)});
+      out.push_back({{tensor.name, -1, first.bound.tensors[t].coordinates(element).value_or(std::vector<int64_t>{})},
+                     text(a),
+                     text(b)});
       if (out.size() >= limit) {
         return out;
       }

@@ -97,8 +97,8 @@ struct Reading {
 // REQUIRES: `function` outlives the result.
 Reading run_reading(const ir::Function& function, const Problem& problem, const ReadingOptions& options = {});
 
-// Where two readings of one problem leave different outputs, beyond what another order of additions explains: R(lowered)
-// against R(source). REQUIRES: equal tensors. At most `limit` differences.
+// Where two readings of one problem leave different outputs, beyond what another order of additions explains:
+// R(lowered) against R(source). REQUIRES: equal tensors. At most `limit` differences.
 struct OutputDifference {
   CellName cell;
   std::string first;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/reading.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <gtest/gtest.h>
 #include <limits>
 
 #include "emulator/test_kernels.h"
@@ -121,6 +120,18 @@ TEST(Reading, missing_sizes_and_broken_assumptions_are_named) {
   s.store(s.load(s.x), s.y);
   expect_error(s.run(9), ReadingErrorKind::BadProblem);
   EXPECT_FALSE(s.run(8).error);
+}
+
+TEST(Reading, infinite_inputs_break_an_assumption_of_finiteness) {
+  Small s;
+  s.b.f.assumptions.push_back({{}, s.x, {}});
+  s.store(s.load(s.x), s.y);
+  EXPECT_FALSE(s.run(3, {1, 2, 3}).error);
+  expect_error(s.run(3, {1, std::numeric_limits<float>::infinity(), 3}), ReadingErrorKind::BadProblem);
+  Problem problem;
+  problem.sizes["N"] = 100;
+  problem.default_fill = Fill::Special;
+  expect_error(run_reading(s.b.f, problem), ReadingErrorKind::BadProblem);
 }
 
 TEST(Reading, values_follow_the_text) {
@@ -368,7 +379,8 @@ TEST(Walk, every_point_of_a_persistent_grid_is_walked_once) {
   ir::Value v;
   const ir::ValueId value = b.f.add_value(v);
   b.f.values[value.index].element = ElementType::I32;
-  const ir::ExprId number = b.f.exprs.add(b.f.exprs.mul(b.ref(tiles.variables[0]), b.number(3)), b.ref(tiles.variables[1]));
+  const ir::ExprId number =
+      b.f.exprs.add(b.f.exprs.mul(b.ref(tiles.variables[0]), b.number(3)), b.ref(tiles.variables[1]));
   b.add(tiles.body, ir::ExprOp{number, value});
   b.add(b.f.body, std::move(tiles));
   Problem problem;

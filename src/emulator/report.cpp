@@ -94,21 +94,22 @@ std::string to_string(const CellName& cell) {
 }
 
 std::string to_string(const Event& event) {
-  return event.thread >= 0 ? fmt::format("thread {} at {}", event.thread, to_string(event.point)) : to_string(event.point);
+  return event.thread >= 0 ? fmt::format("thread {} at {}", event.thread, to_string(event.point))
+                           : to_string(event.point);
 }
 
 std::string_view name_of(ReadingErrorKind kind) {
-  constexpr std::string_view kNames[] = {"bad_problem",   "uninitialized_read", "double_write", "not_written",
-                                         "discipline",    "out_of_bounds",      "pad_reaches_output", "overflow",
-                                         "division_by_zero", "limit",           "unsupported"};
+  constexpr std::string_view kNames[] = {
+      "bad_problem",        "uninitialized_read", "double_write",     "not_written", "discipline", "out_of_bounds",
+      "pad_reaches_output", "overflow",           "division_by_zero", "limit",       "unsupported"};
   return kNames[static_cast<size_t>(kind)];
 }
 
 std::string_view name_of(ViolationKind kind) {
-  constexpr std::string_view kNames[] = {"stale_read",     "pending_read",       "overwritten_read",   "unwritten_read",
-                                         "wrong_cell",     "out_of_bounds_read", "out_of_bounds_write", "misaligned",
-                                         "layout_mismatch", "output_mismatch",   "input_written",      "missing_contribution",
-                                         "deadlock",       "pending_at_exit"};
+  constexpr std::string_view kNames[] = {
+      "stale_read",         "pending_read",         "overwritten_read", "unwritten_read",  "wrong_cell",
+      "out_of_bounds_read", "out_of_bounds_write",  "misaligned",       "layout_mismatch", "output_mismatch",
+      "input_written",      "missing_contribution", "deadlock",         "pending_at_exit"};
   return kNames[static_cast<size_t>(kind)];
 }
 

@@ -62,20 +62,20 @@ struct ReadingError {
 
 // What the machine did that the reading does not allow.
 enum class ViolationKind : uint8_t {
-  StaleRead,          // the write that the reading assigns had not happened: read too early
-  PendingRead,        // the assigned write is an asynchronous copy that nobody has waited for
-  OverwrittenRead,    // a later write already replaced it: overwritten too early
-  UnwrittenRead,      // bytes that nothing ever wrote
-  WrongCell,          // bytes that hold another element or another object: addresses disagree
-  OutOfBoundsRead,    // address outside the tensor's allocation or the block's shared memory
-  OutOfBoundsWrite,   // the same, or a write that lands on another element
-  Misaligned,         // address not a multiple of the access width
-  LayoutMismatch,     // an instruction needs registers that the layout does not give
-  OutputMismatch,     // an output element differs from the reading's
-  InputWritten,       // the machine wrote to an In tensor
+  StaleRead,            // the write that the reading assigns had not happened: read too early
+  PendingRead,          // the assigned write is an asynchronous copy that nobody has waited for
+  OverwrittenRead,      // a later write already replaced it: overwritten too early
+  UnwrittenRead,        // bytes that nothing ever wrote
+  WrongCell,            // bytes that hold another element or another object: addresses disagree
+  OutOfBoundsRead,      // address outside the tensor's allocation or the block's shared memory
+  OutOfBoundsWrite,     // the same, or a write that lands on another element
+  Misaligned,           // address not a multiple of the access width
+  LayoutMismatch,       // an instruction needs registers that the layout does not give
+  OutputMismatch,       // an output element differs from the reading's
+  InputWritten,         // the machine wrote to an In tensor
   MissingContribution,  // an accumulator element got another number of contributions than the reading gives it
-  Deadlock,           // threads wait for each other
-  PendingAtExit,      // an asynchronous copy was overwritten while pending and lands after the end
+  Deadlock,             // threads wait for each other
+  PendingAtExit,        // an asynchronous copy was overwritten while pending and lands after the end
 };
 std::string_view name_of(ViolationKind kind);
 

@@ -2,7 +2,6 @@
 #include "emulator/report.h"
 
 #include <gtest/gtest.h>
-
 #include <map>
 
 namespace tw::emulator {
@@ -68,21 +67,20 @@ TEST(Report, every_reading_error_has_its_code) {
 
 TEST(Report, every_violation_has_its_code) {
   using enum ViolationKind;
-  const std::map<ViolationKind, uint16_t> expected = {
-      {StaleRead, number<diag::codes::MachineStaleRead>()},
-      {UnwrittenRead, number<diag::codes::MachineStaleRead>()},
-      {PendingRead, number<diag::codes::MachinePendingRead>()},
-      {PendingAtExit, number<diag::codes::MachinePendingRead>()},
-      {OverwrittenRead, number<diag::codes::MachineOverwritten>()},
-      {WrongCell, number<diag::codes::MachineLayout>()},
-      {LayoutMismatch, number<diag::codes::MachineLayout>()},
-      {OutOfBoundsRead, number<diag::codes::MachineAddress>()},
-      {OutOfBoundsWrite, number<diag::codes::MachineAddress>()},
-      {Misaligned, number<diag::codes::MachineAddress>()},
-      {InputWritten, number<diag::codes::MachineAddress>()},
-      {OutputMismatch, number<diag::codes::MachineOutput>()},
-      {MissingContribution, number<diag::codes::MachineOutput>()},
-      {Deadlock, number<diag::codes::MachineDeadlock>()}};
+  const std::map<ViolationKind, uint16_t> expected = {{StaleRead, number<diag::codes::MachineStaleRead>()},
+                                                      {UnwrittenRead, number<diag::codes::MachineStaleRead>()},
+                                                      {PendingRead, number<diag::codes::MachinePendingRead>()},
+                                                      {PendingAtExit, number<diag::codes::MachinePendingRead>()},
+                                                      {OverwrittenRead, number<diag::codes::MachineOverwritten>()},
+                                                      {WrongCell, number<diag::codes::MachineLayout>()},
+                                                      {LayoutMismatch, number<diag::codes::MachineLayout>()},
+                                                      {OutOfBoundsRead, number<diag::codes::MachineAddress>()},
+                                                      {OutOfBoundsWrite, number<diag::codes::MachineAddress>()},
+                                                      {Misaligned, number<diag::codes::MachineAddress>()},
+                                                      {InputWritten, number<diag::codes::MachineAddress>()},
+                                                      {OutputMismatch, number<diag::codes::MachineOutput>()},
+                                                      {MissingContribution, number<diag::codes::MachineOutput>()},
+                                                      {Deadlock, number<diag::codes::MachineDeadlock>()}};
   for (auto [kind, code] : expected) {
     EXPECT_EQ(code_of(kind), code) << name_of(kind);
   }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/schedule.h"
 
-#include <fmt/format.h>
-
 #include <array>
+#include <fmt/format.h>
 #include <string_view>
 
 namespace tw::emulator {
@@ -159,12 +158,12 @@ std::string to_string(const Schedule& schedule) {
     out += fmt::format(", threads {}..{} last", schedule.last.front(), schedule.last.back());
   }
   for (const Hold& hold : schedule.holds) {
-    out += fmt::format(", {} threads held before {} until thread {} has passed {}", hold.threads.size(), to_string(hold.before),
-                       hold.until_thread, to_string(hold.passed));
+    out += fmt::format(", {} threads held before {} until thread {} has passed {}", hold.threads.size(),
+                       to_string(hold.before), hold.until_thread, to_string(hold.passed));
   }
   for (const Landing& landing : schedule.landings) {
-    out += fmt::format(", thread {}'s copy {} lands before thread {} executes {}", landing.thread, to_string(landing.copy),
-                       landing.trigger_thread, to_string(landing.trigger));
+    out += fmt::format(", thread {}'s copy {} lands before thread {} executes {}", landing.thread,
+                       to_string(landing.copy), landing.trigger_thread, to_string(landing.trigger));
   }
   return out;
 }

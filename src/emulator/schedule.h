@@ -30,8 +30,8 @@ struct Hold {
   DynamicPoint passed;
 };
 
-// The copy `copy` issued by `thread` lands just before `trigger_thread` executes `trigger` (or at its drain, if that comes
-// first). Overrides the schedule's AsyncMode for this copy.
+// The copy `copy` issued by `thread` lands just before `trigger_thread` executes `trigger` (or at its drain, if that
+// comes first). Overrides the schedule's AsyncMode for this copy.
 struct Landing {
   DynamicPoint copy;
   int thread = 0;
@@ -39,8 +39,8 @@ struct Landing {
   int trigger_thread = 0;
 };
 
-// One deterministic execution. Any two events of a block that its barriers do not order can be put in either order: hold
-// the thread of one event before it until the thread of the other has passed.
+// One deterministic execution. Any two events of a block that its barriers do not order can be put in either order:
+// hold the thread of one event before it until the thread of the other has passed.
 struct Schedule {
   ScheduleMode mode = ScheduleMode::InOrder;
   AsyncMode async = AsyncMode::Late;
@@ -56,8 +56,8 @@ Result<Schedule> schedule_from_json(const json::Value& value);
 Result<DynamicPoint> point_from_json(const json::Value& value);
 std::string to_string(const Schedule& schedule);
 
-// The schedules that a test of a kernel tries, mildest first: in order with late and early copies, each warp starved and
-// each warp hurried, then random ones. `count` limits the list.
+// The schedules that a test of a kernel tries, mildest first: in order with late and early copies, each warp starved
+// and each warp hurried, then random ones. `count` limits the list.
 std::vector<Schedule> standard_schedules(int threads, size_t count, uint64_t seed);
 
 }  // namespace tw::emulator

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who runs next. Control flow is uniform, so a thread's state is its place in the block's list of dynamic ops.
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <random>
 
 #include "emulator/block_machine.h"
@@ -28,8 +27,13 @@ struct ResolvedLanding {
 class Scheduler {
  public:
   Scheduler(BlockMachine& machine, const Walk& walk, const Schedule& schedule, int threads, int warp_threads)
-      : machine_(machine), walk_(walk), schedule_(schedule), threads_(threads), warp_threads_(warp_threads),
-        end_(static_cast<uint32_t>(walk.instances.size())), random_(schedule.seed) {
+      : machine_(machine),
+        walk_(walk),
+        schedule_(schedule),
+        threads_(threads),
+        warp_threads_(warp_threads),
+        end_(static_cast<uint32_t>(walk.instances.size())),
+        random_(schedule.seed) {
     for (const Hold& hold : schedule.holds) {
       auto before = walk.find(hold.before);
       auto passed = walk.find(hold.passed);
@@ -37,7 +41,8 @@ class Scheduler {
       if (!before || !passed || hold.until_thread < 0 || hold.until_thread >= threads) {
         continue;
       }
-      ResolvedHold resolved{std::vector<uint8_t>(static_cast<size_t>(threads), 0), *before, hold.until_thread, *passed, false};
+      ResolvedHold resolved{std::vector<uint8_t>(static_cast<size_t>(threads), 0), *before, hold.until_thread, *passed,
+                            false};
       for (int t : hold.threads) {
         if (t >= 0 && t < threads) {
           resolved.is_held[static_cast<size_t>(t)] = 1;
@@ -257,7 +262,8 @@ class Scheduler {
     for (int t = 0; t < threads_; ++t) {
       order[static_cast<size_t>(t)] = t;
     }
-    std::ranges::stable_sort(order, [&](int a, int b) { return rank[static_cast<size_t>(a)] < rank[static_cast<size_t>(b)]; });
+    std::ranges::stable_sort(order,
+                             [&](int a, int b) { return rank[static_cast<size_t>(a)] < rank[static_cast<size_t>(b)]; });
     while (!machine_.is_stopped()) {
       if (!run_most_urgent(order, rank) && (is_finished() || !release_a_hold())) {
         is_deadlocked_ = !is_finished();
@@ -361,8 +367,8 @@ class Scheduler {
 
 }  // namespace
 
-BlockOutcome run_schedule(BlockMachine& machine, const Walk& walk, const Schedule& schedule, int threads, int warp_threads,
-                          std::vector<Violation>& violations) {
+BlockOutcome run_schedule(BlockMachine& machine, const Walk& walk, const Schedule& schedule, int threads,
+                          int warp_threads, std::vector<Violation>& violations) {
   Scheduler scheduler(machine, walk, schedule, threads, warp_threads);
   const BlockOutcome outcome = scheduler.run();
   if (scheduler.is_deadlocked()) {

@@ -35,12 +35,13 @@ ir::Function make_staged_copy(const StagedOptions& o, uint32_t* store_id, uint32
   tiles.linear = linear;
   tiles.decode = {b.f.exprs.floor_div(b.ref(linear), columns), b.f.exprs.mod(b.ref(linear), columns)};
   b.add(tiles.body, ir::LoadOp{b.region(a, {{row, kTile}, {column, kTile}}), {}, 0.0, first, {1, guards}});
-  const uint32_t store = b.add(tiles.body, ir::StoreOp{first, b.region(s, {{b.number(0), kTile}, {b.number(0), kTile}}), {}, {1, {}}});
+  const uint32_t store =
+      b.add(tiles.body, ir::StoreOp{first, b.region(s, {{b.number(0), kTile}, {b.number(0), kTile}}), {}, {1, {}}});
   if (o.sync) {
     b.add(tiles.body, ir::SyncOp{});
   }
-  const uint32_t load =
-      b.add(tiles.body, ir::LoadOp{b.region(s, {{b.number(0), kTile}, {b.number(0), kTile}}), {}, 0.0, second, {1, {}}});
+  const uint32_t load = b.add(
+      tiles.body, ir::LoadOp{b.region(s, {{b.number(0), kTile}, {b.number(0), kTile}}), {}, 0.0, second, {1, {}}});
   b.add(tiles.body, ir::StoreOp{second, b.region(d, {{row, kTile}, {column, kTile}}), {}, {1, guards}});
   b.add(b.f.body, std::move(tiles));
   if (store_id != nullptr) {
@@ -80,8 +81,8 @@ ir::Function make_gemm(const GemmOptions& o, GemmIds* ids) {
   const ir::ExprId row = e.mul(b.ref(bi), b.number(o.bm));
   const ir::ExprId column = e.mul(b.ref(bj), b.number(o.bn));
 
-  const target::MmaAtom* atom =
-      b.f.machine->find_mma(o.type == ElementType::Tf32 ? "mma_m16n8k8" : "mma_m16n8k16", o.type, o.type, ElementType::F32);
+  const target::MmaAtom* atom = b.f.machine->find_mma(o.type == ElementType::Tf32 ? "mma_m16n8k8" : "mma_m16n8k16",
+                                                      o.type, o.type, ElementType::F32);
   TW_CHECK(atom != nullptr);
   const target::MmaTiling tiling = *target::tile_mma(*atom, o.bm, o.bn, ki, threads, o.warps_m, o.warps_n);
   target::TvLayout a_layout = tiling.a;
@@ -144,10 +145,21 @@ ir::Function make_gemm(const GemmOptions& o, GemmIds* ids) {
     const ir::ValueId next = b.value("acc" + suffix, ElementType::F32, {o.bm, o.bn}, tiling.c);
     const int64_t column_a = step == 1 && o.wrong_k_column >= 0 ? o.wrong_k_column : step * ki;
     local.load_a = b.add(loop.body, ir::LoadOp{b.region(sa, {{b.number(0), o.bm}, {b.number(column_a), ki}}, b.ref(kk)),
-                                               {CopyKind::Ldmatrix, 0}, 0.0, fa, {1, {}}, 4, false});
+                                               {CopyKind::Ldmatrix, 0},
+                                               0.0,
+                                               fa,
+                                               {1, {}},
+                                               4,
+                                               false});
     const bool single = o.bn / o.warps_n == 8;
-    local.load_b = b.add(loop.body, ir::LoadOp{b.region(sb, {{b.number(0), o.bn}, {b.number(step * ki), ki}}, b.ref(kk)),
-                                               {CopyKind::Ldmatrix, 0}, 0.0, fb, {1, {}}, single ? 2 : 4, o.transpose_b_load});
+    local.load_b =
+        b.add(loop.body, ir::LoadOp{b.region(sb, {{b.number(0), o.bn}, {b.number(step * ki), ki}}, b.ref(kk)),
+                                    {CopyKind::Ldmatrix, 0},
+                                    0.0,
+                                    fb,
+                                    {1, {}},
+                                    single ? 2 : 4,
+                                    o.transpose_b_load});
     local.mma = b.add(loop.body, ir::MmaOp{fa, fb, running, next, std::string(atom->name), o.warps_m, o.warps_n});
     running = next;
   }
@@ -156,7 +168,9 @@ ir::Function make_gemm(const GemmOptions& o, GemmIds* ids) {
   }
   loop.values = {{zero, acc, running, result}};
   b.add(tiles.body, std::move(loop));
-  local.store = b.add(tiles.body, ir::StoreOp{result, b.region(d, {{row, o.bm}, {column, o.bn}}), {}, {1, std::vector<bool>(2, o.guard_store)}});
+  local.store = b.add(
+      tiles.body,
+      ir::StoreOp{result, b.region(d, {{row, o.bm}, {column, o.bn}}), {}, {1, std::vector<bool>(2, o.guard_store)}});
   b.add(b.f.body, std::move(tiles));
   if (ids != nullptr) {
     *ids = local;

@@ -8,8 +8,8 @@
 #include "ir/function.h"
 #include "target/machine.h"
 
-// Hand-built lowered functions for the emulator's tests: small kernels whose order, layouts and guards can be broken one
-// at a time.
+// Hand-built lowered functions for the emulator's tests: small kernels whose order, layouts and guards can be broken
+// one at a time.
 namespace tw::emulator::test {
 
 struct Builder {
@@ -32,7 +32,8 @@ struct Builder {
   ir::ExprId ref(ir::SymbolId id) { return f.exprs.symbol_ref(id); }
 
   // Row-major, packed.
-  ir::TensorId tensor(const std::string& name, ir::Direction direction, ElementType type, std::vector<ir::ExprId> extents) {
+  ir::TensorId tensor(const std::string& name, ir::Direction direction, ElementType type,
+                      std::vector<ir::ExprId> extents) {
     ir::Tensor t;
     t.name = name;
     t.direction = direction;
@@ -52,8 +53,8 @@ struct Builder {
   }
 
   // Row-major with `pad` extra elements a row; storage is appended to the block's.
-  ir::SharedId shared(const std::string& name, ElementType type, std::vector<int64_t> shape, int ring = 0, int64_t pad = 0,
-                      layout::Swizzle swizzle = {}) {
+  ir::SharedId shared(const std::string& name, ElementType type, std::vector<int64_t> shape, int ring = 0,
+                      int64_t pad = 0, layout::Swizzle swizzle = {}) {
     ir::SharedObject s;
     s.name = name;
     s.element = type;
@@ -61,8 +62,7 @@ struct Builder {
     s.ring = ring;
     ir::SharedLayout map;
     const int64_t row = shape[1] + pad;
-    map.elements = *layout::Layout::make(layout::IntTuple::of(shape[0], shape[1]),
-                                         layout::IntTuple::of(row, 1));
+    map.elements = *layout::Layout::make(layout::IntTuple::of(shape[0], shape[1]), layout::IntTuple::of(row, 1));
     map.swizzle = swizzle;
     map.slot_bytes = (shape[0] * row * size_bytes(type) + 127) / 128 * 128;
     map.offset_bytes = f.shared_bytes;

@@ -176,8 +176,8 @@ const std::vector<T>& values_of(const Tile& tile) {
 }
 
 template <class T>
-std::optional<TileFault> reduce_as(const Tile& operand, int axis, ir::ReduceKind kind, int64_t keep, int64_t group_stride,
-                                   Tile& result) {
+std::optional<TileFault> reduce_as(const Tile& operand, int axis, ir::ReduceKind kind, int64_t keep,
+                                   int64_t group_stride, Tile& result) {
   const std::vector<T>& in = values_of<T>(operand);
   std::vector<T>& out = values_of<T>(result);
   const auto extent = static_cast<size_t>(operand.shape[axis]);
@@ -229,7 +229,7 @@ std::optional<TileFault> reduce_as(const Tile& operand, int axis, ir::ReduceKind
         const size_t at = (o * inner + i) * groups + g;
         out[at] = sum;
         if (has_pads && pads + (tainted ? 1 : 0) > 0) {
-          result.status[at] = tainted ? Status::Tainted
+          result.status[at] = tainted         ? Status::Tainted
                               : pads == terms ? Status::Pad
                               : live_pad      ? Status::Tainted
                                               : Status::Real;
@@ -276,9 +276,10 @@ std::vector<uint64_t> real_bits(const Tile& tile, size_t rows, size_t depth, siz
   return bits;
 }
 
-void contract_status(const Tile& a, const Tile& b, const Tile* c, Tile& result, size_t rows, size_t columns, size_t depth) {
-  const bool harmless = !has_live_pad(a) && !has_live_pad(b) && is_all_finite(values_of<float>(a)) &&
-                        is_all_finite(values_of<float>(b));
+void contract_status(const Tile& a, const Tile& b, const Tile* c, Tile& result, size_t rows, size_t columns,
+                     size_t depth) {
+  const bool harmless =
+      !has_live_pad(a) && !has_live_pad(b) && is_all_finite(values_of<float>(a)) && is_all_finite(values_of<float>(b));
   const size_t words = (depth + 63) / 64;
   const std::vector<uint64_t> real_a = real_bits(a, rows, depth, words);
   const std::vector<uint64_t> real_b = real_bits(b, columns, depth, words);
@@ -317,7 +318,8 @@ void contract_status(const Tile& a, const Tile& b, const Tile* c, Tile& result, 
   }
 }
 
-void contract_slack(const Tile& a, const Tile& b, const Tile* c, Tile& result, size_t rows, size_t columns, size_t depth) {
+void contract_slack(const Tile& a, const Tile& b, const Tile* c, Tile& result, size_t rows, size_t columns,
+                    size_t depth) {
   result.slack.assign(rows * columns, 0.0F);
   const std::vector<float>& va = values_of<float>(a);
   const std::vector<float>& vb = values_of<float>(b);
@@ -392,7 +394,8 @@ std::optional<TileFault> elementwise(ElementwiseKind kind, std::span<const TileP
     inputs[i] = {data_of(operands[i]->data), operands[i]->type};
     result.is_constant = result.is_constant && operands[i]->is_constant;
   }
-  auto fault = apply_elementwise(kind, result.type, std::span(inputs, operands.size()), result.count(), data_of(result.data));
+  auto fault =
+      apply_elementwise(kind, result.type, std::span(inputs, operands.size()), result.count(), data_of(result.data));
   if (any_status(operands)) {
     result.status.resize(result.count());
     for (size_t i = 0; i < result.count(); ++i) {
@@ -483,8 +486,8 @@ void contract(const Tile& a, const Tile& b, const Tile* c, bool in_any_order, Ti
       transposed[k * columns + n] = vb[n * depth + k];
     }
   }
-  multiply_accumulate(values_of<float>(a).data(), transposed.data(), values_of<float>(result).data(), rows, columns, depth,
-                      has_exact_products(a.type, b.type));
+  multiply_accumulate(values_of<float>(a).data(), transposed.data(), values_of<float>(result).data(), rows, columns,
+                      depth, has_exact_products(a.type, b.type));
   if (!a.status.empty() || !b.status.empty() || (c != nullptr && !c->status.empty())) {
     contract_status(a, b, c, result, rows, columns, depth);
   }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "emulator/walk.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tw::emulator {
 namespace {

@@ -13,8 +13,9 @@
 
 namespace tw::emulator {
 
-// Control flow of a block depends on sizes and loop variables alone, never on data: one block's run is a list of dynamic
-// ops that both halves of the emulator execute. Making that list evaluates every scalar expression of the program.
+// Control flow of a block depends on sizes and loop variables alone, never on data: one block's run is a list of
+// dynamic ops that both halves of the emulator execute. Making that list evaluates every scalar expression of the
+// program.
 
 constexpr int kMaxObjectRank = 6;
 constexpr uint32_t kNoIndex = UINT32_MAX;
