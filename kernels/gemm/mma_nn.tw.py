@@ -6,7 +6,7 @@ from tilewright import *
 def gemm_mma_nn(A: In[bf16, (M, K)], B: In[bf16, (K, N)], D: Out[bf16, (M, N)],
                 BM: const = 64, BN: const = 64, BK: const = 32):
     sA = shared(bf16, (BM, BK), swizzle=64)
-    sB = shared(bf16, (BK, BN), swizzle=128)
+    sB = shared(bf16, (BK, BN), pad=8)
     for bm, bn in tiles(cdiv(M, BM), cdiv(N, BN), order=grouped(8)):
         acc = zeros(f32, (BM, BN))
         for k in range(cdiv(K, BK)):

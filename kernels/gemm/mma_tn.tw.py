@@ -5,8 +5,8 @@ from tilewright import *
 @kernel(target="sm_80", threads=128, configs=(dict(BM=64, BN=64, BK=32),))
 def gemm_mma_tn(A: In[bf16, (K, M)], B: In[bf16, (K, N)], D: Out[bf16, (M, N)],
                 BM: const = 64, BN: const = 64, BK: const = 32):
-    sA = shared(bf16, (BK, BM), swizzle=128)
-    sB = shared(bf16, (BK, BN), swizzle=128)
+    sA = shared(bf16, (BK, BM), pad=8)
+    sB = shared(bf16, (BK, BN), pad=8)
     for bm, bn in tiles(cdiv(M, BM), cdiv(N, BN), order=grouped(8)):
         acc = zeros(f32, (BM, BN))
         for k in range(cdiv(K, BK)):

@@ -4,12 +4,13 @@ from tilewright import *
 
 
 @kernel(target="sm_80", threads=128, no_spills=True,
-        configs=(dict(BM=128, BN=128, BK=32, S=4), dict(BM=64, BN=64, BK=64, S=3), dict(BM=128, BN=64, BK=32, S=3)))
+        configs=(dict(BM=128, BN=128, BK=64, S=3, SW=128), dict(BM=128, BN=128, BK=32, S=4, SW=64),
+                 dict(BM=64, BN=64, BK=64, S=3, SW=128), dict(BM=128, BN=64, BK=32, S=3, SW=64)))
 def gemm_pipelined(A: In[bf16, (M, K)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)],
-                   BM: const = 128, BN: const = 128, BK: const = 32, S: const = 4):
+                   BM: const = 128, BN: const = 128, BK: const = 64, S: const = 3, SW: const = 128):
     assume(K % 8 == 0, N % 8 == 0)
-    sA = shared(bf16, (BM, BK), swizzle=64)
-    sB = shared(bf16, (BN, BK), swizzle=64)
+    sA = shared(bf16, (BM, BK), swizzle=SW)
+    sB = shared(bf16, (BN, BK), swizzle=SW)
     for bm, bn in tiles(cdiv(M, BM), cdiv(N, BN), order=grouped(8)):
         acc = zeros(f32, (BM, BN))
         for k in pipeline(range(cdiv(K, BK)), stages=S):

@@ -8,7 +8,7 @@ def gemm_pipelined_nn(A: In[bf16, (M, K)], B: In[bf16, (K, N)], D: Out[bf16, (M,
                       BM: const = 128, BN: const = 128, BK: const = 32, S: const = 3):
     assume(K % 8 == 0, N % 8 == 0)
     sA = shared(bf16, (BM, BK), swizzle=64)
-    sB = shared(bf16, (BK, BN), swizzle=128)
+    sB = shared(bf16, (BK, BN), pad=8)
     for bm, bn in tiles(cdiv(M, BM), cdiv(N, BN), order=grouped(8)):
         acc = zeros(f32, (BM, BN))
         for k in pipeline(range(cdiv(K, BK)), stages=S):

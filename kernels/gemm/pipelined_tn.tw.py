@@ -7,8 +7,8 @@ from tilewright import *
 def gemm_pipelined_tn(A: In[bf16, (K, M)], B: In[bf16, (K, N)], D: Out[bf16, (M, N)],
                       BM: const = 128, BN: const = 128, BK: const = 32, S: const = 3):
     assume(M % 8 == 0, N % 8 == 0)
-    sA = shared(bf16, (BK, BM), swizzle=128)
-    sB = shared(bf16, (BK, BN), swizzle=128)
+    sA = shared(bf16, (BK, BM), pad=8)
+    sB = shared(bf16, (BK, BN), pad=8)
     for bm, bn in tiles(cdiv(M, BM), cdiv(N, BN), order=grouped(8)):
         acc = zeros(f32, (BM, BN))
         for k in pipeline(range(cdiv(K, BK)), stages=S):

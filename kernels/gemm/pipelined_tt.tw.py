@@ -7,7 +7,7 @@ from tilewright import *
 def gemm_pipelined_tt(A: In[bf16, (K, M)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)],
                       BM: const = 128, BN: const = 128, BK: const = 32, S: const = 3):
     assume(M % 8 == 0, K % 8 == 0)
-    sA = shared(bf16, (BK, BM), swizzle=128)
+    sA = shared(bf16, (BK, BM), pad=8)
     sB = shared(bf16, (BN, BK), swizzle=64)
     for bm, bn in tiles(cdiv(M, BM), cdiv(N, BN), order=grouped(8)):
         acc = zeros(f32, (BM, BN))

@@ -208,15 +208,9 @@ class LayoutInference {
         TW_CHECK(set(ValueId(i), everywhere(), value.span, "a scalar"));
       }
       if (value.layout) {
-        std::string problem;
-        if (value.layout->thread_count() != function_.threads) {
-          problem = "it is for " + std::to_string(value.layout->thread_count()) + " threads";
-        } else if (auto fault = target::find_fault(*value.layout, value.shape)) {
-          problem = fault->to_string();
-        }
-        if (!problem.empty()) {
-          return fail(context_.sink.report(diag::codes::PinDoesNotFit{}, value.span, value.name, problem).emit());
-        }
+        // The front end pins only layouts that fit.
+        TW_CHECK(value.layout->thread_count() == function_.threads);
+        TW_CHECK(!target::find_fault(*value.layout, value.shape));
         if (Status status = set(ValueId(i), *value.layout, value.span, "`pin`"); !status) {
           return status;
         }

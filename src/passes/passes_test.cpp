@@ -534,12 +534,6 @@ TEST(Pipeline, reports_every_pass_in_order_and_ends_lowered) {
   EXPECT_TRUE(ir::check_structure(*f));
 }
 
-TEST(Pipeline, threads_must_be_whole_warps) {
-  ir::Function source = testing::add_one(1024, 256, true);
-  source.threads = 100;
-  EXPECT_EQ(run(Pipeline::standard(), source).codes, std::vector<int>{4040});
-}
-
 TEST(Pipeline, lowering_is_deterministic) {
   EXPECT_EQ(ir::ir_hash(lowered(testing::gemm({}))), ir::ir_hash(lowered(testing::gemm({}))));
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "passes/memory.h"
 #include "passes/rewrite.h"
 
@@ -116,13 +117,9 @@ class AtomSelection {
       mma.atom = chosen->name;
       return {};
     }
+    // The front end refuses instructions that the target does not have for these element types.
+    TW_CHECK_MSG(is_known, mma.atom);
     const std::string name = mma.atom.empty() ? "mma" : mma.atom;
-    if (!is_known) {
-      return fail(context_.sink
-                      .report(diag::codes::UnknownMmaAtom{}, op.span, name, tw::name_of(a_type), tw::name_of(b_type),
-                              tw::name_of(c_type), function_.machine->name)
-                      .emit());
-    }
     return fail(context_.sink.report(diag::codes::MmaTileDoesNotDivide{}, op.span, a[0], b[0], a[1], name, why).emit());
   }
 
@@ -205,13 +202,9 @@ class AtomSelection {
 
 Status select_atoms(ir::Function& function, PassContext& context) {
   const target::Machine& machine = *function.machine;
-  if (function.threads <= 0 || function.threads % machine.warp_threads != 0 ||
-      function.threads > machine.max_threads_per_block) {
-    return fail(context.sink
-                    .report(diag::codes::ThreadsOutOfRange{}, function.span, function.threads, machine.name,
-                            machine.warp_threads, machine.max_threads_per_block)
-                    .emit());
-  }
+  // The front end refuses other numbers.
+  TW_CHECK(function.threads > 0 && function.threads % machine.warp_threads == 0 &&
+           function.threads <= machine.max_threads_per_block);
   return AtomSelection(function, context).run_block(function.body);
 }
 
