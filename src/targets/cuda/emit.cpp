@@ -24,14 +24,16 @@ Emitter::Emitter(const ir::Function& function, const EmitOptions& options)
         "unsigned", "signed", "void", "for", "while", "do", "if", "else", "switch", "case", "default", "break", "continue", "return",
         "const", "auto", "static", "struct", "class", "union", "enum", "new", "delete", "this", "template", "typename", "using",
         "namespace", "operator", "true", "false", "asm", "min", "max", "sizeof", "register", "volatile", "inline", "extern", "goto",
-        "signed", "public", "private", "protected", "friend", "virtual", "try", "catch", "throw", "and", "or", "not", "xor", "blockIdx",
+        "public", "private", "protected", "friend", "virtual", "try", "catch", "throw", "and", "or", "not", "xor", "blockIdx",
         "threadIdx", "gridDim", "blockDim", "i0", "i1", "i2", "i3", "i4", "i5", "i6", "i7", "i8", "i9", "expf", "exp", "log", "erf",
         "tanh", "dim3", "warpSize"}) {
     names_.insert(word);
   }
-  names_.insert(function.name);
-  for (const codegen::LaunchParameter& parameter : plan_.parameters) {
-    names_.insert(parameter.name);
+  if (!names_.insert(function.name).second) {
+    failure_ = "the kernel's name `" + function.name + "` means something else there";
+  }
+  for (codegen::LaunchParameter& parameter : plan_.parameters) {
+    parameter.name = unique(parameter.name);
     if (parameter.symbol.is_valid()) {
       symbol_names_[parameter.symbol] = parameter.name;
     }

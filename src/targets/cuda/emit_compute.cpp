@@ -31,7 +31,7 @@ std::string constant_text(const ir::ConstantOp& op, ElementType element) {
     case ElementType::F32:
       return float_literal(op.value);
     case ElementType::F64:
-      return fmt::format("{:e}", op.value);
+      return double_literal(op.value);
     case ElementType::Bool:
       return op.value != 0 ? "true" : "false";
     default:
@@ -100,7 +100,10 @@ std::string Emitter::element(ValueId id, const std::string& index) {
                        [&](const ir::ExprOp& e) {
                          return value.element == ElementType::I64 ? "(" + wide_scalar(e.expr) + ")" : "(" + scalar(e.expr) + ")";
                        },
-                       [&](const ir::ScalarArgumentOp& s) { return function_.scalars[s.argument].name; },
+                       [&](const ir::ScalarArgumentOp& s) {
+                         // Parameters: tensors, sizes, scalars.
+                         return plan_.parameters[function_.tensors.size() + function_.sizes.size() + static_cast<size_t>(s.argument)].name;
+                       },
                        [&](const ir::BroadcastOp& b) { return element(b.operand, broadcast_index(b, index)); },
                        [](const auto&) { return std::string("0"); }},
         op->body);
@@ -420,19 +423,17 @@ void Emitter::emit_mma(const ir::MmaOp& op) {
   }
   const std::string call = mma_function(*atom);
   // Repeats of the atom: after its own registers come repeats along the columns, then along the rows (target::tile_mma).
-  auto repeats = [](const target::TvLayout& map, const ir::Value& value, int rows, int64_t own_rows, int64_t own_columns) {
+  auto repeats = [](const target::TvLayout& map, const ir::Value& value, int64_t own_columns) {
     const int64_t total = value.layout->value_count() / map.value_count();
     // Columns that one warp's registers span.
     int64_t columns = 0;
     for (int64_t v = 0; v < value.layout->value_count(); ++v) {
       columns = std::max<int64_t>(columns, value.layout->value_offset(v)[1] / own_columns + 1);
     }
-    (void)rows;
-    (void)own_rows;
     return std::pair<int64_t, int64_t>{total / columns, columns};
   };
-  const auto [am, ak] = repeats(atom->a_map, a_value, 0, atom->m, atom->k);
-  const auto [bn, bk] = repeats(atom->b_map, b_value, 0, atom->n, atom->k);
+  const auto [am, ak] = repeats(atom->a_map, a_value, atom->k);
+  const auto [bn, bk] = repeats(atom->b_map, b_value, atom->k);
   TW_CHECK(ak == bk);
   auto per = [](const target::TvLayout& map, ElementType element) { return map.value_count() * size_bytes(element) / 4; };
   const int64_t pa = per(atom->a_map, atom->a);
@@ -517,6 +518,10 @@ std::string Emitter::elementwise_text(const ir::ElementwiseOp& op, const std::st
   const ElementType from = function_.value(op.operands.back()).element;
   const ElementType to = function_.value(op.result).element;
   const bool is_float = is_floating(from);
+  // f64 calls the functions without the suffix.
+  const bool is_double = from == ElementType::F64;
+  const std::string f = is_double ? "" : "f";
+  const bool is_fast = op.fast && !is_double;
   auto call = [&](const std::string& name) { return fmt::format("{}({})", name, x[0]); };
   auto infix = [&](const char* text) { return fmt::format("({} {} {})", x[0], text, x[1]); };
   switch (op.kind) {
@@ -527,31 +532,31 @@ std::string Emitter::elementwise_text(const ir::ElementwiseOp& op, const std::st
     case ElementwiseKind::Mul:
       return infix("*");
     case ElementwiseKind::Div:
-      return op.fast && is_float ? fmt::format("__fdividef({}, {})", x[0], x[1]) : infix("/");
+      return is_fast && is_float ? fmt::format("__fdividef({}, {})", x[0], x[1]) : infix("/");
     case ElementwiseKind::Maximum:
-      return is_float ? fmt::format("fmaxf({}, {})", x[0], x[1]) : fmt::format("{}({}, {})", helper("tw_max"), x[0], x[1]);
+      return is_float ? fmt::format("fmax{}({}, {})", f, x[0], x[1]) : fmt::format("{}({}, {})", helper("tw_max"), x[0], x[1]);
     case ElementwiseKind::Minimum:
-      return is_float ? fmt::format("fminf({}, {})", x[0], x[1]) : fmt::format("{}({}, {})", helper("tw_min"), x[0], x[1]);
+      return is_float ? fmt::format("fmin{}({}, {})", f, x[0], x[1]) : fmt::format("{}({}, {})", helper("tw_min"), x[0], x[1]);
     case ElementwiseKind::Neg:
       return fmt::format("(-{})", x[0]);
     case ElementwiseKind::Abs:
-      return is_float ? call("fabsf") : fmt::format("({0} < 0 ? -{0} : {0})", x[0]);
+      return is_float ? call("fabs" + f) : fmt::format("({0} < 0 ? -{0} : {0})", x[0]);
     case ElementwiseKind::Exp:
-      return call(op.fast ? "__expf" : "expf");
+      return call(is_fast ? "__expf" : "exp" + f);
     case ElementwiseKind::Exp2:
-      return call(op.fast ? helper("tw_exp2_fast") : "exp2f");
+      return call(is_fast ? helper("tw_exp2_fast") : "exp2" + f);
     case ElementwiseKind::Log:
-      return call(op.fast ? "__logf" : "logf");
+      return call(is_fast ? "__logf" : "log" + f);
     case ElementwiseKind::Sqrt:
-      return call("sqrtf");
+      return call("sqrt" + f);
     case ElementwiseKind::Rsqrt:
-      return call("rsqrtf");
+      return call("rsqrt" + f);
     case ElementwiseKind::Tanh:
-      return call(op.fast ? helper("tw_tanh_fast") : "tanhf");
+      return call(is_fast ? helper("tw_tanh_fast") : "tanh" + f);
     case ElementwiseKind::Erf:
-      return call("erff");
+      return call("erf" + f);
     case ElementwiseKind::Sigmoid:
-      return call(helper(op.fast ? "tw_sigmoid_fast" : "tw_sigmoid"));
+      return is_double ? fmt::format("(1.0 / (1.0 + exp(-{})))", x[0]) : call(helper(is_fast ? "tw_sigmoid_fast" : "tw_sigmoid"));
     case ElementwiseKind::Where:
       return fmt::format("({} ? {} : {})", x[0], x[1], x[2]);
     case ElementwiseKind::Cast:
@@ -581,7 +586,9 @@ std::string Emitter::elementwise_text(const ir::ElementwiseOp& op, const std::st
     case ElementType::Bf16:
     case ElementType::F16:
     case ElementType::F32:
-      return is_float ? x[0] : fmt::format("(float){}", x[0]);
+      return is_float && !is_double ? x[0] : fmt::format("(float){}", x[0]);
+    case ElementType::F64:
+      return fmt::format("(double){}", x[0]);
     case ElementType::I8:
       return is_float ? fmt::format("(signed char){}({}, -128.0f, 127.0f)", helper("tw_to_int"), x[0])
                       : fmt::format("(signed char){0}({1}(({2}), -128), 127)", helper("tw_min"), helper("tw_max"), x[0]);
@@ -611,9 +618,9 @@ std::string Emitter::reduce_text(ir::ReduceKind kind, ElementType element, const
     case ir::ReduceKind::Add:
       return fmt::format("{} + {}", a, b);
     case ir::ReduceKind::Max:
-      return is_floating(element) ? fmt::format("fmaxf({}, {})", a, b) : fmt::format("{}({}, {})", helper("tw_max"), a, b);
+      return is_floating(element) ? fmt::format("{}({}, {})", element == ElementType::F64 ? "fmax" : "fmaxf", a, b) : fmt::format("{}({}, {})", helper("tw_max"), a, b);
     case ir::ReduceKind::Min:
-      return is_floating(element) ? fmt::format("fminf({}, {})", a, b) : fmt::format("{}({}, {})", helper("tw_min"), a, b);
+      return is_floating(element) ? fmt::format("{}({}, {})", element == ElementType::F64 ? "fmin" : "fminf", a, b) : fmt::format("{}({}, {})", helper("tw_min"), a, b);
     case ir::ReduceKind::Or:
       return fmt::format("{} | {}", a, b);
   }
@@ -651,7 +658,7 @@ void Emitter::emit_reduce(const ir::ReduceOp& op) {
   }
   TW_CHECK(kept_count == to.layout->value_count());
   declare(op.result);
-  const std::string type = is_floating(from.element) ? "float" : (from.element == ElementType::Bool ? "int" : memory_type(from.element));
+  const std::string type = is_floating(from.element) && from.element != ElementType::F64 ? "float" : (from.element == ElementType::Bool ? "int" : memory_type(from.element));
   std::string index;
   open_count(kept_count, index);
   const std::string sum = unique("s");

@@ -16,18 +16,24 @@ std::string parameter_type(const LaunchParameter& parameter) {
   return parameter.kind == LaunchParameter::Kind::Size ? "int" : memory_type(parameter.element);
 }
 
+}  // namespace
+
 // Scalar expressions on the host, in 64 bits throughout.
-std::string host_expression(const ir::ExprPool& exprs, ir::ExprId id) {
+std::string Emitter::host_expression(ir::ExprId id) const {
   using ir::ExprKind;
+  const ir::ExprPool& exprs = function_.exprs;
   const ir::ExprNode& node = exprs.node(id);
-  auto x = [&](int i) { return host_expression(exprs, node.operands[i]); };
+  auto x = [&](int i) { return host_expression(node.operands[i]); };
   auto infix = [&](const char* op) { return fmt::format("({} {} {})", x(0), op, x(1)); };
   auto call = [&](const char* name) { return fmt::format("{}({}, {})", name, x(0), x(1)); };
   switch (node.kind) {
     case ExprKind::Const:
       return fmt::format("{}LL", node.value);
     case ExprKind::Symbol:
-      return fmt::format("(long long){}", exprs.symbol(node.symbol).name);
+      {
+      const auto name = symbol_names_.find(node.symbol);
+      return fmt::format("(long long){}", name == symbol_names_.end() ? exprs.symbol(node.symbol).name : name->second);
+    }
     case ExprKind::Add:
       return infix("+");
     case ExprKind::Sub:
@@ -65,19 +71,18 @@ std::string host_expression(const ir::ExprPool& exprs, ir::ExprId id) {
 }
 
 // Bytes of a tensor that the kernel may touch: 1 + the largest linear offset.
-std::string host_span(const ir::ExprPool& exprs, const ir::Tensor& tensor) {
+std::string Emitter::host_span(ir::TensorId id) const {
+  const ir::Tensor& tensor = function_.tensor(id);
   std::string elements = "1LL";
   std::string empty;
   for (size_t i = 0; i < tensor.extents.size(); ++i) {
-    const std::string extent = host_expression(exprs, tensor.extents[i]);
-    elements += fmt::format(" + ({} - 1) * {}", extent, host_expression(exprs, tensor.strides[i]));
+    const std::string extent = host_expression(tensor.extents[i]);
+    elements += fmt::format(" + ({} - 1) * {}", extent, host_expression(tensor.strides[i]));
     empty += fmt::format("{}{} <= 0", empty.empty() ? "" : " || ", extent);
   }
   return empty.empty() ? fmt::format("({}) * {}", elements, size_bytes(tensor.element))
                        : fmt::format("({}) ? 0 : ({}) * {}", empty, elements, size_bytes(tensor.element));
 }
-
-}  // namespace
 
 std::string Emitter::signature(bool is_device) const {
   std::string out;
@@ -117,7 +122,6 @@ std::string Emitter::header_text() const {
 }
 
 std::string Emitter::host_text() {
-  const ir::ExprPool& exprs = function_.exprs;
   const std::string& name = function_.name;
   std::string out;
   auto add = [&](const std::string& text) { out += text + "\n"; };
@@ -129,19 +133,19 @@ std::string Emitter::host_text() {
   add("  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);");
   add("}");
   add("");
-  add("// Checks the preconditions and launches. Returns cudaErrorInvalidValue and says why in *why (if given) when one does not");
-  add("// hold; other errors come from the run-time. Asynchronous on `stream`.");
-  add(fmt::format("extern \"C\" cudaError_t {}_launch({}{}cudaStream_t stream, const char** why) {{", name, signature(false),
+  add("// Checks the preconditions and launches. Returns cudaErrorInvalidValue and says why in *tw_why (if given) when one does not");
+  add("// hold; other errors come from the run-time. Asynchronous on `tw_stream`.");
+  add(fmt::format("extern \"C\" cudaError_t {}_launch({}{}cudaStream_t tw_stream, const char** tw_why) {{", name, signature(false),
                   plan_.parameters.empty() ? "" : ", "));
   add("  (void)tw_host_floor_div;");
-  add("  const char* unused = nullptr;");
-  add("  if (why == nullptr) why = &unused;");
+  add("  const char* tw_unused = nullptr;");
+  add("  if (tw_why == nullptr) tw_why = &tw_unused;");
   auto require = [&](const std::string& condition, const std::string& text) {
     std::string escaped;
     for (char c : text) {
       escaped += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
     }
-    add(fmt::format("  if (!({})) {{\n    *why = \"{}\";\n    return cudaErrorInvalidValue;\n  }}", condition, escaped));
+    add(fmt::format("  if (!({})) {{\n    *tw_why = \"{}\";\n    return cudaErrorInvalidValue;\n  }}", condition, escaped));
   };
   for (const LaunchParameter& parameter : plan_.parameters) {
     if (parameter.kind == LaunchParameter::Kind::Size) {
@@ -150,50 +154,53 @@ std::string Emitter::host_text() {
   }
   for (const Precondition& precondition : plan_.preconditions) {
     if (precondition.kind == Precondition::Kind::Condition) {
-      require(host_expression(exprs, precondition.condition), precondition.text);
+      require(host_expression(precondition.condition), precondition.text);
     } else if (precondition.kind == Precondition::Kind::Aligned) {
-      require(fmt::format("reinterpret_cast<std::uintptr_t>({}) % 16 == 0", function_.tensor(precondition.tensor).name),
+      require(fmt::format("reinterpret_cast<std::uintptr_t>({}) % 16 == 0", tensor_name(precondition.tensor)),
               precondition.text);
     } else if (precondition.kind == Precondition::Kind::Disjoint) {
-      const ir::Tensor& own = function_.tensor(precondition.tensor);
-      for (const ir::Tensor& other : function_.tensors) {
-        if (&other == &own || (other.direction != ir::Direction::In && &other < &own)) {
+      const ir::TensorId own = precondition.tensor;
+      for (uint32_t i = 0; i < function_.tensors.size(); ++i) {
+        const ir::TensorId other(i);
+        // Each pair once.
+        if (other == own || (function_.tensor(other).direction != ir::Direction::In && other < own)) {
           continue;
         }
         add("  {");
-        add(fmt::format("    const std::uintptr_t a = reinterpret_cast<std::uintptr_t>({}), b = reinterpret_cast<std::uintptr_t>({});", own.name, other.name));
-        add(fmt::format("    const long long na = {}, nb = {};", host_span(exprs, own), host_span(exprs, other)));
-        add("    if (a < b + nb && b < a + na) {");
-        add(fmt::format("      *why = \"`{}` and `{}` share no memory\";", own.name, other.name));
+        add(fmt::format("    const std::uintptr_t tw_a = reinterpret_cast<std::uintptr_t>({}), tw_b = reinterpret_cast<std::uintptr_t>({});",
+                        tensor_name(own), tensor_name(other)));
+        add(fmt::format("    const long long tw_na = {}, tw_nb = {};", host_span(own), host_span(other)));
+        add("    if (tw_a < tw_b + tw_nb && tw_b < tw_a + tw_na) {");
+        add(fmt::format("      *tw_why = \"`{}` and `{}` share no memory\";", tensor_name(own), tensor_name(other)));
         add("      return cudaErrorInvalidValue;\n    }\n  }");
       }
     }
   }
-  add(plan_.spaces.empty() ? "  long long grid = 1;" : "  long long grid = 0;");
+  add(plan_.spaces.empty() ? "  long long tw_grid = 1;" : "  long long tw_grid = 0;");
   for (const auto& space : plan_.spaces) {
     add("  {");
-    add("    long long points = 1;");
+    add("    long long tw_points = 1;");
     for (ir::ExprId extent : space.extents) {
-      add(fmt::format("    {{\n      const long long n = {};\n      points = n <= 0 ? 0 : points * n;", host_expression(exprs, extent)));
-      add("      if (points > 2147483647LL) {\n        *why = \"at most 2^31 - 1 tiles\";\n        return cudaErrorInvalidValue;\n      }\n    }");
+      add(fmt::format("    {{\n      const long long tw_n = {};\n      tw_points = tw_n <= 0 ? 0 : tw_points * tw_n;", host_expression(extent)));
+      add("      if (tw_points > 2147483647LL) {\n        *tw_why = \"at most 2^31 - 1 tiles\";\n        return cudaErrorInvalidValue;\n      }\n    }");
     }
     if (space.is_persistent) {
-      add(fmt::format("    if (points > {0}) points = {0};", plan_.persistent_blocks));
+      add(fmt::format("    if (tw_points > {0}) tw_points = {0};", plan_.persistent_blocks));
     }
-    add("    if (points > grid) grid = points;");
+    add("    if (tw_points > tw_grid) tw_grid = tw_points;");
     add("  }");
   }
-  add("  if (grid == 0) return cudaSuccess;");
+  add("  if (tw_grid == 0) return cudaSuccess;");
   if (plan_.shared_bytes > 0) {
-    add(fmt::format("  const cudaError_t status = cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});", name,
+    add(fmt::format("  const cudaError_t tw_status = cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});", name,
                     plan_.shared_bytes));
-    add("  if (status != cudaSuccess) {\n    *why = \"the device does not have the shared memory\";\n    return status;\n  }");
+    add("  if (tw_status != cudaSuccess) {\n    *tw_why = \"the device does not have the shared memory\";\n    return tw_status;\n  }");
   }
   std::string arguments;
   for (const LaunchParameter& parameter : plan_.parameters) {
     arguments += (arguments.empty() ? "" : ", ") + parameter.name;
   }
-  add(fmt::format("  {}<<<dim3(static_cast<unsigned>(grid)), dim3({}), {}, stream>>>({});", name, plan_.threads, plan_.shared_bytes, arguments));
+  add(fmt::format("  {}<<<dim3(static_cast<unsigned>(tw_grid)), dim3({}), {}, tw_stream>>>({});", name, plan_.threads, plan_.shared_bytes, arguments));
   add("  return cudaGetLastError();");
   add("}");
   add("#endif  // __CUDACC_RTC__");

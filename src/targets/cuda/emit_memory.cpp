@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/float16.h"
 #include "targets/cuda/emitter.h"
 
 namespace tw::targets::cuda {
@@ -54,16 +55,28 @@ std::string component(const std::string& variable, const std::string& name) {
   return name.empty() ? variable : variable + "." + name;
 }
 
-// `bits` of `fill` repeated over a component.
-std::string fill_component(ElementType element, const VectorType& type, const std::string& one) {
-  if (type.elems_per_component == 1) {
-    return one;
+// One component of a vector whose every element is `fill`.
+std::string fill_component(ElementType element, const VectorType& type, double fill) {
+  auto bits = [&]() -> uint32_t {
+    switch (element) {
+      case ElementType::Bf16:
+        return f64_to_bf16(fill);
+      case ElementType::F16:
+        return f64_to_f16(fill);
+      default:
+        return static_cast<uint8_t>(static_cast<int64_t>(fill));
+    }
+  };
+  if (size_bytes(element) == 2 || type.elems_per_component > 1) {
+    const int width = 8 * size_bytes(element);
+    uint32_t all = 0;
+    for (int i = 0; i < type.elems_per_component; ++i) {
+      all |= bits() << (i * width);
+    }
+    return all == 0 ? "0" : fmt::format("0x{:x}u", all);
   }
-  std::string out = "(unsigned)" + one;
-  for (int i = 1; i < type.elems_per_component; ++i) {
-    out += fmt::format(" | (unsigned){} << {}", one, i * 8 * size_bytes(element));
-  }
-  return out;
+  return is_floating(element) ? (element == ElementType::F64 ? double_literal(fill) : float_literal(fill))
+                              : std::to_string(static_cast<int64_t>(fill));
 }
 
 }  // namespace
@@ -137,7 +150,7 @@ PlaceOf Emitter::place_global(const Region& region, const AccessPlan& plan, cons
   std::vector<Moving> moving;
   std::vector<Guard> checks;
   std::string fixed_guard;
-  std::string base = symbol_names_.empty() ? tensor.name : tensor.name;
+  std::string base = tensor_name(region.tensor());
   for (size_t i = 0; i < region.axes.size(); ++i) {
     const ir::AxisIndex& axis = region.axes[i];
     const int t = tile_axis[i];
@@ -382,7 +395,7 @@ void Emitter::emit_copy(const ir::CopyOp& op) {
     if (source.guard.empty()) {
       line(fmt::format("const {} q = {};", type.name, load));
     } else {
-      const std::string one = fill_component(element, type, to_storage(element, float_literal(op.fill)));
+      const std::string one = fill_component(element, type, op.fill);
       std::string fill;
       for (size_t i = 0; i < type.components.size(); ++i) {
         fill += (i == 0 ? "" : ", ") + one;
@@ -434,7 +447,7 @@ void Emitter::emit_load(const ir::LoadOp& op) {
   if (source.guard.empty()) {
     line(fmt::format("const {} q = {};", type.name, load));
   } else {
-    const std::string one = fill_component(value.element, type, to_storage(value.element, float_literal(op.fill)));
+    const std::string one = fill_component(value.element, type, op.fill);
     std::string fill;
     for (size_t i = 0; i < type.components.size(); ++i) {
       fill += (i == 0 ? "" : ", ") + one;

@@ -81,6 +81,17 @@ std::string float_literal(double value) {
   return text + "f";
 }
 
+std::string double_literal(double value) {
+  if (std::isnan(value)) {
+    return "__longlong_as_double(0x7ff8000000000000LL)";
+  }
+  if (std::isinf(value)) {
+    return value > 0 ? "__longlong_as_double(0x7ff0000000000000LL)" : "__longlong_as_double(0xfff0000000000000LL)";
+  }
+  std::string text = fmt::format("{}", value);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
 void Emitter::line(const std::string& text) { body_ += std::string(static_cast<size_t>(depth_) * 2, ' ') + text + "\n"; }
 
 void Emitter::open(const std::string& head) {

@@ -146,6 +146,28 @@ TEST(Emit, launcher_compiles_with_the_run_time_header) {
   EXPECT_EQ(compiled.exit_code, 0) << compiled.log;
 }
 
+TEST(Emit, parameters_may_have_the_names_of_our_own_variables) {
+  ir::Function source = passes::testing::add_one(1024, 256, false);
+  source.tensors[0].name = "q";
+  source.tensors[1].name = "a";
+  const std::string text = emit_lowered(source);
+  const Compiled compiled = compile("names", text, "sm_80", true);
+  if (compiled.is_skipped) {
+    GTEST_SKIP() << "no nvcc on this machine";
+  }
+  EXPECT_EQ(compiled.exit_code, 0) << compiled.log << text;
+}
+
+TEST(Emit, fills_are_literal_bits) {
+  const std::string text = emit_lowered(passes::testing::add_one(1024, 256, true));
+  EXPECT_NE(text.find("uint4 q = {0, 0, 0, 0};"), std::string::npos) << text;
+}
+
+TEST(Emit, device_part_includes_nothing) {
+  const std::string text = emit_lowered(passes::testing::gemm({}));
+  EXPECT_EQ(text.substr(0, text.find("#ifndef __CUDACC_RTC__")).find("#include"), std::string::npos);
+}
+
 TEST(Emit, refuses_what_is_not_lowered) {
   auto text = emit(passes::testing::gemm({}));
   ASSERT_FALSE(text);

@@ -46,6 +46,10 @@ class Emitter {
   // Scalars.
   [[nodiscard]] bool is_wide(ir::ExprId id) const { return wide_.contains(id); }
   std::string symbol_name(ir::SymbolId id);
+  // Parameters keep their names unless the text has another meaning for them.
+  [[nodiscard]] const std::string& tensor_name(ir::TensorId id) const { return plan_.parameters[id.index].name; }
+  [[nodiscard]] std::string host_expression(ir::ExprId id) const;
+  [[nodiscard]] std::string host_span(ir::TensorId id) const;
   std::string scalar(ir::ExprId id);
   // `scalar` as long long.
   std::string wide_scalar(ir::ExprId id);
@@ -134,6 +138,7 @@ std::string scaled_text(const std::string& a, int64_t factor);
 std::string map_index(const codegen::ThreadTerms& terms, const std::string& index);
 // A C literal of type float.
 std::string float_literal(double value);
+std::string double_literal(double value);
 bool is_number(const std::string& text);
 
 }  // namespace tw::targets::cuda
