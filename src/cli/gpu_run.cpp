@@ -54,6 +54,10 @@ ExitCode run_on_gpu(driver::Session& session, const driver::CompiledKernel& kern
       out.set("operations", measured->operations);
       out.set("least_bytes", measured->least_bytes);
     }
+    if (measured->cublas) {
+      out.set("cublas", timing_json(*measured->cublas));
+      out.set("cublas_version", measured->cublas_version);
+    }
     if (measured->copy) {
       out.set("copy", timing_json(*measured->copy));
     }
@@ -66,6 +70,10 @@ ExitCode run_on_gpu(driver::Session& session, const driver::CompiledKernel& kern
     text += fmt::format("{}: {:.4f} ms [{:.4f}, {:.4f}], {:.1f} TFLOP/s, {:.2f} TB/s of necessary traffic\n", measured->shape,
                         t.median_ms, t.low_ms, t.high_ms, measured->operations / t.median_ms * 1e-9,
                         measured->least_bytes / t.median_ms * 1e-9);
+  }
+  if (measured->cublas) {
+    text += fmt::format("cuBLAS {}: {:.4f} ms, so {:.2f} of its speed\n", measured->cublas_version, measured->cublas->median_ms,
+                        measured->cublas->median_ms / measured->timing->median_ms);
   }
   if (measured->copy) {
     text += fmt::format("a device copy of as many bytes: {:.4f} ms\n", measured->copy->median_ms);

@@ -7,6 +7,7 @@
 
 #include "codegen/launch.h"
 #include "eval/operands.h"
+#include "runner/cublas.h"
 #include "runner/launch.h"
 
 namespace tw::eval {
@@ -89,6 +90,89 @@ std::optional<Evaluation> judge(const ir::Function& kernel, const task::Task& ta
   return std::nullopt;
 }
 
+// D[m, n] = sum(k, A * B) with A and B in either order of their dimensions: what cuBLAS can do in one call. Operand indices are
+// those of the task; `m`, `n`, `k` are dims.
+struct PlainProduct {
+  size_t a = 0;
+  size_t b = 0;
+  size_t d = 0;
+  spec::DimId m, n, k;
+  bool is_a_transposed = false;
+  bool is_b_transposed = false;
+};
+
+std::optional<PlainProduct> plain_product(const task::Task& task) {
+  if (task.operand_count != 3 || task.computation.equations.size() != 1) {
+    return std::nullopt;
+  }
+  const spec::Term& term = task.computation.equations[0].term;
+  const bool is_sum_of_product = term->op == spec::Op::Sum && term->bound.size() == 1 && term->operands[0]->op == spec::Op::Mul &&
+                                 term->operands[0]->operands[0]->op == spec::Op::Element &&
+                                 term->operands[0]->operands[1]->op == spec::Op::Element;
+  if (!is_sum_of_product) {
+    return std::nullopt;
+  }
+  PlainProduct p;
+  p.a = term->operands[0]->operands[0]->tensor.index;
+  p.b = term->operands[0]->operands[1]->tensor.index;
+  p.d = task.computation.equations[0].tensor.index;
+  p.k = term->bound[0].dim;
+  const auto& tensors = task.computation.tensors;
+  if (tensors[p.a].dims.size() != 2 || tensors[p.b].dims.size() != 2 || tensors[p.d].dims.size() != 2) {
+    return std::nullopt;
+  }
+  p.m = tensors[p.d].dims[0];
+  p.n = tensors[p.d].dims[1];
+  // The first factor may be the one that carries n.
+  if (std::ranges::find(tensors[p.a].dims, p.m) == tensors[p.a].dims.end()) {
+    std::swap(p.a, p.b);
+  }
+  p.is_a_transposed = tensors[p.a].dims[0] == p.k;
+  p.is_b_transposed = tensors[p.b].dims[0] == p.n;
+  return p;
+}
+
+// The kernel alone, or in turn with cuBLAS on the same operands (into a buffer of its own).
+Result<void> time_with_peer(runner::Gpu& gpu, const ir::Function& kernel, const task::Task& task, runner::PreparedLaunch& launch,
+                            GpuMeasurement& out) {
+  std::vector<runner::TimedItem> items{{"kernel", [&](runner::cuda::Stream stream) { return launch.enqueue(stream); }}};
+  auto product = plain_product(task);
+  auto cublas = product ? runner::Cublas::find(gpu) : runner::RunResult<std::unique_ptr<runner::Cublas>>(fail(runner::RunError{}));
+  std::optional<runner::GuardedBuffer> result;
+  runner::GemmCall call;
+  if (product && cublas) {
+    const auto& tensors = task.computation.tensors;
+    const task::Shape& shape = task.headline_shape;
+    auto buffer = runner::GuardedBuffer::allocate(gpu, task.span_elems(product->d, shape) * size_bytes(tensors[product->d].type));
+    if (buffer) {
+      result.emplace(*std::move(buffer));
+      auto address_of = [&](size_t operand) {
+        for (size_t t = 0; t < kernel.tensors.size(); ++t) {
+          if (kernel.tensors[t].name == tensors[operand].name) {
+            return launch.address(t);
+          }
+        }
+        return runner::cuda::DevicePointer{0};
+      };
+      call = {tensors[product->a].type, tensors[product->d].type, static_cast<int32_t>(shape[product->m.index]),
+              static_cast<int32_t>(shape[product->n.index]), static_cast<int32_t>(shape[product->k.index]),
+              product->is_a_transposed, product->is_b_transposed, address_of(product->a), address_of(product->b),
+              result->address()};
+      items.push_back({"cublas", [&](runner::cuda::Stream stream) { return (*cublas)->enqueue(call, stream); }});
+      out.cublas_version = fmt::format("{}", (*cublas)->version());
+    }
+  }
+  auto timings = runner::time_interleaved(gpu, items, {});
+  if (!timings) {
+    return fail(timings.error().error);
+  }
+  out.timing = (*timings)[0];
+  if (timings->size() > 1) {
+    out.cublas = (*timings)[1];
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<GpuMeasurement> measure_on_gpu(runner::Gpu& gpu, const ir::Function& kernel, const std::string& cubin,
@@ -129,11 +213,7 @@ Result<GpuMeasurement> measure_on_gpu(runner::Gpu& gpu, const ir::Function& kern
   if (!prepared) {
     return fail(prepared.error().error);
   }
-  auto timing = runner::time_launch(gpu, *prepared, {});
-  if (!timing) {
-    return fail(timing.error().error);
-  }
-  out.timing = *timing;
+  TW_TRY_STATUS(time_with_peer(gpu, kernel, task, *prepared, out));
   out.shape = task::print_shape(task, task.headline_shape);
   out.operations = task.operations(task.headline_shape);
   out.least_bytes = task.least_bytes(task.headline_shape);

@@ -13,6 +13,9 @@ struct GpuMeasurement {
   Evaluation evaluation;
   // Only of a correct kernel, at `shape`.
   std::optional<runner::Timing> timing;
+  // cuBLAS on the same operands, interleaved with the kernel; only for plain matrix products where the library is there.
+  std::optional<runner::Timing> cublas;
+  std::string cublas_version;
   // A device copy that moves as many bytes as the task has to.
   std::optional<runner::Timing> copy;
   std::string shape;

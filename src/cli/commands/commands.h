@@ -16,6 +16,13 @@ ExitCode explain_command(const Options& options);
 ExitCode doctor_command(const Options& options);
 ExitCode layout_command(const Options& options);
 ExitCode show_cex_command(const Options& options);
+ExitCode optimize_command(const Options& options);
+ExitCode runs_command(const Options& options);
+ExitCode runs_diff_command(const Options& options);
+ExitCode status_command(const Options& options);
+ExitCode show_command(const Options& options);
+ExitCode report_command(const Options& options);
+ExitCode export_command(const Options& options);
 
 struct Command {
   std::string_view name;

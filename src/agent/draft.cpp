@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/draft.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "diag/sink.h"
+#include "os/env.h"
+#include "os/files.h"
+#include "rewrite/kernel_view.h"
+#include "syntax/parser.h"
+#include "syntax/printer.h"
+
+namespace tw::agent {
+namespace {
+
+using rewrite::KernelView;
+using rewrite::TensorParam;
+
+// Do the parameters of the program carry the task's names and dimensions, in order?
+bool fits(const KernelView& view, const task::Task& task) {
+  if (view.tensors().size() != task.operand_count) {
+    return false;
+  }
+  for (size_t i = 0; i < task.operand_count; ++i) {
+    const spec::Tensor& operand = task.computation.tensors[i];
+    const TensorParam* tensor = view.tensor(operand.name);
+    if (tensor == nullptr || tensor->dims.size() != operand.dims.size() || tensor->has_strides != !task.storage[i].is_packed) {
+      return false;
+    }
+    const bool is_out = operand.direction == spec::Direction::Out;
+    if (is_out != (tensor->direction == "Out" || tensor->direction == "Acc")) {
+      return false;
+    }
+    for (size_t d = 0; d < operand.dims.size(); ++d) {
+      const spec::Dim& dim = task.computation.dims[operand.dims[d].index];
+      if (!dim.fixed && !tensor->dims[d]->is_name(dim.name)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// Element type of each parameter as in the task; casts to the old output type follow.
+void retype(syntax::Module& module, KernelView& view, const task::Task& task) {
+  for (syntax::Parameter& parameter : view.function().parameters) {
+    auto* annotation = parameter.annotation ? parameter.annotation->as<syntax::Subscript>() : nullptr;
+    const TensorParam* tensor = view.tensor(parameter.name.text);
+    if (annotation == nullptr || tensor == nullptr) {
+      continue;
+    }
+    const auto found = std::ranges::find(task.computation.tensors, parameter.name.text, &spec::Tensor::name);
+    const std::string wanted(name_of(found->type));
+    if (tensor->element == wanted) {
+      continue;
+    }
+    annotation->indices[0] = syntax::make_name(wanted);
+    // Names of the old type in casts and shared tiles of this tensor become the new one.
+    const std::string old = tensor->element;
+    syntax::walk(view.function().body, [&](syntax::Stmt& stmt) {
+      for (syntax::ExprPtr* root : syntax::expressions(stmt)) {
+        syntax::walk(**root, [&](syntax::Expr& expr) {
+          if (auto* name = expr.as<syntax::Name>(); name != nullptr && name->id == old && old != "f32") {
+            name->id = wanted;
+          }
+        });
+      }
+    });
+  }
+  static_cast<void>(module);
+}
+
+// The simplest first: fewer statements that name an instruction or a policy.
+int complexity(const std::string& text) {
+  int score = 0;
+  for (std::string_view word : {"cp_async", "pipeline", "mma_m16n8k16", "mma_m16n8k8", "shared(", "assume(", "drain", "ring="}) {
+    for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+      ++score;
+    }
+  }
+  return score;
+}
+
+}  // namespace
+
+Result<std::vector<Draft>> drafts_for(const task::Task& task, const std::string& target) {
+  TW_TRY(const std::string data, os::data_folder());
+  const std::string root = os::join_path(data, "kernels");
+  TW_TRY(const std::vector<std::string> families, os::list_folder(root));
+  std::vector<std::pair<int, Draft>> found;
+  for (const std::string& family : families) {
+    const std::string folder = os::join_path(root, family);
+    if (!os::is_folder(folder)) {
+      continue;
+    }
+    TW_TRY(const std::vector<std::string> files, os::list_folder(folder));
+    for (const std::string& file : files) {
+      if (!file.ends_with(".tw.py")) {
+        continue;
+      }
+      TW_TRY(std::string text, os::read_file(os::join_path(folder, file)));
+      diag::SourceManager sources;
+      diag::Sink sink;
+      auto module = syntax::parse(sources, sources.add(file, text), sink);
+      auto view = module ? KernelView::of(*module) : std::nullopt;
+      if (!view || !fits(*view, task)) {
+        continue;
+      }
+      retype(*module, *view, task);
+      rewrite::set_keyword(view->decorator(), "target", syntax::make_string(target));
+      // One configuration: the defaults.
+      std::erase_if(view->decorator().as<syntax::Call>()->arguments,
+                    [](const syntax::Argument& a) { return a.name.text == "configs"; });
+      found.emplace_back(complexity(text), Draft{syntax::print(*module), fmt::format("kernels/{}/{}", family, file)});
+    }
+  }
+  std::ranges::stable_sort(found, {}, [](const auto& entry) { return entry.first; });
+  std::vector<Draft> out;
+  for (auto& [score, draft] : found) {
+    out.push_back(std::move(draft));
+  }
+  return out;
+}
+
+}  // namespace tw::agent

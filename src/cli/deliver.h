@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "agent/loop.h"
+#include "base/result.h"
+#include "store/store.h"
+#include "task/task.h"
+
+namespace tw::cli {
+
+// Writes what a finished run hands over: kernel.tw.py, kernel.cu, proof.json, report.html, and, when the fast kernel assumes
+// more than the task's domain, kernel_any.tw.py and kernel_any.cu, which the dispatcher in kernel.cu falls back to.
+// Earlier results in the folder are replaced whole, file by file.
+Status deliver(const std::string& folder, const task::Task& task, const agent::RunResult& result, const std::string& target,
+               store::Store& store, const std::string& run_id);
+
+}  // namespace tw::cli
