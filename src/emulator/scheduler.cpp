@@ -276,7 +276,12 @@ class Scheduler {
   bool run_most_urgent(const std::vector<int>& order, const std::vector<int>& rank) {
     bool any = false;
     int level = 0;
+    // The barrier at which a thread of this turn found others missing: nobody else gets past it either.
+    uint32_t closed = end_;
     for (int t : order) {
+      if (at(t) == closed) {
+        continue;
+      }
       const int mine = rank[static_cast<size_t>(t)];
       if (any && mine > level) {
         return true;
@@ -285,6 +290,9 @@ class Scheduler {
       for (;;) {
         const uint32_t instance = at(t);
         if (!try_step(t)) {
+          if (instance < end_ && machine_.step_of(instance) == StepKind::Block) {
+            closed = instance;
+          }
           break;
         }
         any = true;
