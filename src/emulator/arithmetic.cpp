@@ -288,7 +288,7 @@ T combine_floating(ir::ReduceKind kind, ElementType type, T a, T b) {
 
 constexpr size_t kColumns = 16;
 
-template <bool kExact>
+template <bool Exact>
 __attribute__((always_inline)) inline void multiply_rows(const float* a, const float* b, float* c, size_t rows,
                                                          size_t columns, size_t depth) {
   for (size_t m = 0; m < rows; ++m) {
@@ -304,7 +304,7 @@ __attribute__((always_inline)) inline void multiply_rows(const float* a, const f
         const float factor = a_row[k];
         const float* b_row = b + k * columns + n;
         for (size_t i = 0; i < kColumns; ++i) {
-          sum[i] = kExact ? sum[i] + factor * b_row[i] : __builtin_fmaf(factor, b_row[i], sum[i]);
+          sum[i] = Exact ? sum[i] + factor * b_row[i] : __builtin_fmaf(factor, b_row[i], sum[i]);
         }
       }
       for (size_t i = 0; i < kColumns; ++i) {
@@ -314,7 +314,7 @@ __attribute__((always_inline)) inline void multiply_rows(const float* a, const f
     for (; n < columns; ++n) {
       float sum = c_row[n];
       for (size_t k = 0; k < depth; ++k) {
-        sum = kExact ? sum + a_row[k] * b[k * columns + n] : __builtin_fmaf(a_row[k], b[k * columns + n], sum);
+        sum = Exact ? sum + a_row[k] * b[k * columns + n] : __builtin_fmaf(a_row[k], b[k * columns + n], sum);
       }
       c_row[n] = sum;
     }
