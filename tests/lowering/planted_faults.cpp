@@ -181,7 +181,7 @@ bool change_guards(Function& function, const std::function<bool(std::vector<bool
 
 bool clear_guards(std::vector<bool>& guards) {
   const bool had = std::ranges::find(guards, true) != guards.end();
-  std::ranges::fill(guards, false);
+  guards.assign(guards.size(), false);
   return had;
 }
 
