@@ -161,7 +161,9 @@ class AtomSelection {
     if (a != nullptr && b != nullptr) {
       slice_k = atom->kind == MmaKind::Mma ? atom->k : (tile_k % 4 == 0 ? 4 : 1);
     }
-    // The operands of slice i + 1 are loaded before slice i is multiplied, so that the loads hide behind the product.
+    // The operands of slice i + 1 are loaded before slice i is multiplied, so that the loads hide behind the product. Scalar
+    // products have more registers to lose than time to win by that.
+    const bool looks_ahead = atom->kind == MmaKind::Mma;
     std::vector<ir::MmaOp> parts(static_cast<size_t>(tile_k / slice_k), mma);
     auto load_part = [&](size_t i) {
       const auto begin = static_cast<int64_t>(i) * slice_k;
@@ -172,13 +174,19 @@ class AtomSelection {
         parts[i].b = load(op, slice(*b, begin, slice_k), *atom, out);
       }
     };
-    load_part(0);
+    if (looks_ahead) {
+      load_part(0);
+    }
     ValueId c = mma.c;
     for (size_t i = 0; i < parts.size(); ++i) {
       const bool is_last = i + 1 == parts.size();
       ir::MmaOp& part = parts[i];
-      if (!is_last) {
+      if (!looks_ahead) {
+        load_part(i);
+      } else if (!is_last) {
         load_part(i + 1);
+      }
+      if (!is_last) {
         ir::Value partial = function_.value(mma.result);
         part.result = function_.add_value(std::move(partial));
       }

@@ -129,10 +129,16 @@ TEST_P(PlantedFault, is_refuted) {
       return;
     }
     const verify::Verdict verdict = verdict_of(*source, *lowered);
-    if (fault.is_harmless) {
-      EXPECT_NE(verdict, verify::Verdict::Unknown);
-    } else {
-      EXPECT_EQ(verdict, verify::Verdict::Refuted) << fault.effect << " in " << source->name;
+    switch (fault.expected) {
+      case Outcome::Refuted:
+        EXPECT_EQ(verdict, verify::Verdict::Refuted) << fault.effect << " in " << source->name;
+        break;
+      case Outcome::NotProved:
+        EXPECT_NE(verdict, verify::Verdict::Proved) << fault.effect << " in " << source->name;
+        break;
+      case Outcome::Harmless:
+        EXPECT_NE(verdict, verify::Verdict::Refuted) << fault.effect << " in " << source->name;
+        break;
     }
     return;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,14 @@
 // Mistakes that a lowering pass could make. A verifier that is asked about the lowered program must refute what they give.
 namespace tw::lowering {
 
+enum class Outcome : uint8_t {
+  Refuted,
+  // The emulator computes indices in 64 bits and so cannot show it: not proved, with the candidate attached.
+  NotProved,
+  // The program computes the same all the same.
+  Harmless,
+};
+
 struct Fault {
   std::string_view name;
   // The pass that makes the mistake.
@@ -18,8 +27,7 @@ struct Fault {
   std::string_view effect;
   // Spoils what the pass left; false when the program offers no place for the mistake.
   std::function<bool(ir::Function&)> plant;
-  // The program computes the same all the same (a wait for more than is needed): no fault to be found.
-  bool is_harmless = false;
+  Outcome expected = Outcome::Refuted;
 };
 
 const std::vector<Fault>& planted_faults();
