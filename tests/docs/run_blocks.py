@@ -8,6 +8,8 @@ The words after `python` say what a block is:
                         also give an exit code other than 0. A fix-it marked safe, applied, must make the code go away.
   fragment              not a whole program; skipped and counted.
   --option[=value]      passed on to `check`.
+  file=NAME             the name of the program's file, as diagnostics print it.
+A block ```text output after a `fail` block must be the diagnostic as a terminal shows it, to the letter.
 On a page docs/diagnostics/TWnnnn.md an `ok` block must not report that code, not even as a warning.
 
 Usage: run_blocks.py --program PROGRAM PAGE...
@@ -33,6 +35,8 @@ class Block:
     code: str
     options: list
     text: str
+    file: str = "block.tw.py"
+    output: str = None
 
     def place(self):
         return f"{self.page}:{self.line}"
@@ -43,10 +47,13 @@ class Outcome:
     exit_code: int
     diagnostics: list
     output: str
-    file: Path = None
 
     def codes(self):
         return [diagnostic["code"] for diagnostic in self.diagnostics]
+
+    def describe(self):
+        lines = [f"{diagnostic['code']}: {diagnostic.get('message')}" for diagnostic in self.diagnostics]
+        return f"exit code {self.exit_code} and " + ("\n  ".join(["", *lines]) if lines else f"no diagnostics\n{self.output}")
 
 
 @dataclass
@@ -71,6 +78,11 @@ def read_blocks(page):
             lines.append(line)
             continue
         fence = None
+        if words == ["text", "output"]:
+            if blocks and blocks[-1].kind == "fail":
+                blocks[-1].output = "\n".join(lines)
+            else:
+                problems.append(f"{page}:{start}: the output of which `fail` block?")
         if words[:1] != ["python"]:
             continue
         block = Block(page, start, "ok", page_code, [], "\n".join(lines) + "\n")
@@ -81,6 +93,8 @@ def read_blocks(page):
                 block.code = word
             elif word.startswith("--"):
                 block.options.append(word)
+            elif word.startswith("file="):
+                block.file = word[len("file="):]
             else:
                 problems.append(f"{page}:{start}: unknown word `{word}` after ```python")
         if block.kind == "fail" and not block.code:
@@ -105,49 +119,50 @@ def read_diagnostics(text):
     return diagnostics
 
 
-def run_check(program, text, options, folder):
-    file = Path(folder) / "block.tw.py"
-    file.write_text(text)
-    command = [program, "check", "--format=json", *options, str(file)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL)
+def run_check(program, block, text, folder):
+    (Path(folder) / block.file).write_text(text)
+    command = [Path(program).resolve(), "check", "--format=json", *block.options, block.file]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, cwd=folder)
     return Outcome(result.returncode, read_diagnostics(result.stdout) + read_diagnostics(result.stderr),
-                   result.stdout + result.stderr, file)
+                   result.stdout + result.stderr)
 
 
-def apply_fixit(text, fixit):
+def apply_fixit(text, fixit, file):
     """The text with all edits of the fix-it; None when an edit is for another file."""
     data = text.encode()
     edits = sorted(fixit["edits"], key=lambda edit: edit["span"]["begin"], reverse=True)
     for edit in edits:
-        if Path(edit["span"]["file"]).name != "block.tw.py":
+        if edit["span"]["file"] != file:
             return None
         data = data[:edit["span"]["begin"]] + edit["replacement"].encode() + data[edit["span"]["end"]:]
     return data.decode()
 
 
 def check_fail(program, block, folder):
-    outcome = run_check(program, block.text, block.options, folder)
+    outcome = run_check(program, block, block.text, folder)
     found = [diagnostic for diagnostic in outcome.diagnostics if diagnostic["code"] == block.code]
     if not found:
-        return f"expected {block.code}, got exit code {outcome.exit_code} and {outcome.codes() or 'no diagnostics'}\n{outcome.output}"
+        return f"expected {block.code}, got {outcome.describe()}"
     if found[0]["severity"] == "error" and outcome.exit_code not in (1, 2, 3, 4):
         return f"an error was reported but the exit code is {outcome.exit_code}"
+    if block.output is not None and block.output.strip() != found[0]["rendered"].strip():
+        return f"the output shown is not what is printed:\n{found[0]['rendered']}"
     for fixit in found[0]["fixits"]:
         if fixit["applicability"] != "safe":
             continue
-        fixed = apply_fixit(block.text, fixit)
+        fixed = apply_fixit(block.text, fixit, block.file)
         if fixed is None:
             continue
-        again = run_check(program, fixed, block.options, folder)
+        again = run_check(program, block, fixed, folder)
         if block.code in again.codes():
             return f"the fix-it `{fixit['title']}` is marked safe but {block.code} is still reported after it"
     return None
 
 
 def check_ok(program, block, folder):
-    outcome = run_check(program, block.text, block.options, folder)
+    outcome = run_check(program, block, block.text, folder)
     if outcome.exit_code != 0:
-        return f"expected to be accepted, got exit code {outcome.exit_code} and {outcome.codes() or 'no diagnostics'}\n{outcome.output}"
+        return f"expected to be accepted, got {outcome.describe()}"
     if block.code and block.code in outcome.codes():
         return f"the accepted neighbour reports {block.code} too"
     return None

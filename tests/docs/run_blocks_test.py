@@ -21,7 +21,8 @@ text = open(path).read()
 at = text.find("bad")
 if at >= 0:
     span = {"file": path, "begin": at, "end": at + 3}
-    print(json.dumps({"schema": "tw.diagnostic/1", "code": "TW0001", "severity": "error", "fixits": [
+    print(json.dumps({"schema": "tw.diagnostic/1", "code": "TW0001", "severity": "error",
+        "rendered": "error[TW0001]: bad\\n", "fixits": [
         {"title": "t", "applicability": "safe", "edits": [{"span": span, "replacement": "REPLACEMENT"}]}]}), file=sys.stderr)
     sys.exit(1)
 """
@@ -55,6 +56,12 @@ class RunBlocks(unittest.TestCase):
 
     def test_a_safe_fixit_that_does_not_help_is_a_failure(self):
         self.assertEqual(len(self.run_page("```python fail TW0001\nbad\n```\n", replacement="bad!").failures), 1)
+
+    def test_output_that_is_shown_must_be_what_is_printed(self):
+        page = "```python fail TW0001 file=a.tw.py\nbad\n```\n```text output\nerror[TW0001]: %s\n```\n"
+        self.assertEqual(self.run_page(page % "bad").failures, [])
+        self.assertEqual(len(self.run_page(page % "good").failures), 1)
+        self.assertEqual(len(self.run_page("```text output\nbad\n```\n").failures), 1)
 
     def test_fragments_are_counted_as_skipped(self):
         report = self.run_page("```python fragment\nbad\n```\n```console\nbad\n```\n")
