@@ -4,7 +4,7 @@
 
 Every code of src/diag/codes/*.def has a number in the range of its file, a message worded as CONTRIBUTING.md says, and a
 page docs/diagnostics/TWnnnn.md with a `python fail` and a `python ok` block (tests/docs runs both), or a `console` block
-when no program can bring it about. A code of the second kind must be named by a test, or stand in
+when no program can bring it about (`console run` when a command can; it is run too). A code of neither kind must be named by a test, or stand in
 docs/diagnostics/untested.txt, which may hold no code that is tested. No page, test or document names an unknown code.
 
 Usage: check_codes.py [ROOT]
@@ -91,7 +91,7 @@ def check_page(root, number, code, findings):
         findings.append(f"{path.relative_to(root)}: has only one of the blocks `python fail` and `python ok`")
     if not has_fail and not has_console:
         findings.append(f"{path.relative_to(root)}: has neither program blocks nor a `console` block")
-    return has_fail
+    return has_fail or "console run" in infos
 
 
 def tracked_text(root):

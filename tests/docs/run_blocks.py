@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the ```python blocks of documentation pages with the built program.
+"""Checks the ```python and ```console run blocks of documentation pages with the built program.
 
 The words after `python` say what a block is:
   ok                    `check` accepts it: exit code 0. Also what a block without words means.
@@ -10,6 +10,10 @@ The words after `python` say what a block is:
   --option[=value]      passed on to `check`.
   file=NAME             the name of the program's file, as diagnostics print it.
 A block ```text output after a `fail` block must be the diagnostic as a terminal shows it, to the letter.
+In a block ```console run the lines that start with `$ ` are given to a shell in an empty folder with a proved kernel
+`kernel.tw.py`; every other line must be among what they print, and so must the code of the page. `...` stands for lines
+left out.
+
 On a page docs/diagnostics/TWnnnn.md an `ok` block must not report that code, not even as a warning.
 
 Usage: run_blocks.py --program PROGRAM PAGE...
@@ -25,6 +29,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TIMEOUT_S = 120
+CONSOLE_KERNEL = """from tilewright import *
+
+@kernel(target="sm_80", threads=128)
+def twice(X: In[f32, (M, N)], Y: Out[f32, (M, N)]):
+    for bm, bn in tiles(cdiv(M, 32), cdiv(N, 32)):
+        x = load(X[bm*32:+32, bn*32:+32])
+        store(x + x, Y[bm*32:+32, bn*32:+32])
+"""
 
 
 @dataclass
@@ -83,6 +95,8 @@ def read_blocks(page):
                 blocks[-1].output = "\n".join(lines)
             else:
                 problems.append(f"{page}:{start}: the output of which `fail` block?")
+        if words == ["console", "run"]:
+            blocks.append(Block(page, start, "console", page_code, [], "\n".join(lines) + "\n"))
         if words[:1] != ["python"]:
             continue
         block = Block(page, start, "ok", page_code, [], "\n".join(lines) + "\n")
@@ -168,6 +182,31 @@ def check_ok(program, block, folder):
     return None
 
 
+def check_console(program, block, folder):
+    bin_folder = Path(folder) / "bin"
+    work = Path(folder) / "work"
+    bin_folder.mkdir()
+    work.mkdir()
+    (bin_folder / "tilewright").symlink_to(Path(program).resolve())
+    (work / "kernel.tw.py").write_text(CONSOLE_KERNEL)
+    environment = {"PATH": f"{bin_folder}:/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"}
+    output = ""
+    for command in [line[2:] for line in block.text.splitlines() if line.startswith("$ ")]:
+        result = subprocess.run(["bash", "-c", command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, cwd=work, env=environment)
+        output += result.stdout
+    printed = {line.rstrip() for line in output.splitlines()}
+    for line in block.text.splitlines():
+        if not line.startswith("$ ") and line.strip() not in ("", "...") and line.rstrip() not in printed:
+            return f"this line is not printed: {line}\n{output}"
+    if block.code and f"[{block.code}]" not in output:
+        return f"{block.code} is not printed\n{output}"
+    return None
+
+
+CHECKS = {"ok": check_ok, "fail": check_fail, "console": check_console}
+
+
 def run_page(program, page, report):
     blocks, problems = read_blocks(page)
     report.failures += problems
@@ -177,7 +216,7 @@ def run_page(program, page, report):
             continue
         with tempfile.TemporaryDirectory() as folder:
             try:
-                problem = (check_fail if block.kind == "fail" else check_ok)(program, block, folder)
+                problem = CHECKS[block.kind](program, block, folder)
             except subprocess.TimeoutExpired:
                 problem = f"no answer within {TIMEOUT_S} s"
         if problem:

@@ -63,6 +63,12 @@ class RunBlocks(unittest.TestCase):
         self.assertEqual(len(self.run_page(page % "good").failures), 1)
         self.assertEqual(len(self.run_page("```text output\nbad\n```\n").failures), 1)
 
+    def test_console_blocks_print_what_they_show(self):
+        page = "```console run\n$ echo 'error[TW0001]: x'; echo more\n%s\n...\n```\n"
+        self.assertEqual(self.run_page(page % "error[TW0001]: x", "TW0001.md").failures, [])
+        self.assertEqual(len(self.run_page(page % "error[TW0001]: y", "TW0001.md").failures), 1)
+        self.assertEqual(len(self.run_page(page % "more", "TW0002.md").failures), 1)
+
     def test_fragments_are_counted_as_skipped(self):
         report = self.run_page("```python fragment\nbad\n```\n```console\nbad\n```\n")
         self.assertEqual((report.passed, report.skipped, report.failures), (0, 1, []))
