@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/address.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/check.h"
 
@@ -16,7 +15,9 @@ using target::TvMode;
 constexpr int64_t kLanes = 32;
 constexpr int64_t kMatrixRows = 8;
 
-bool is_replicated(const TvMode& mode) { return mode.axis == TvMode::kReplicated || mode.stride == 0; }
+bool is_replicated(const TvMode& mode) {
+  return mode.axis == TvMode::kReplicated || mode.stride == 0;
+}
 
 void add_term(ThreadTerms& terms, ThreadTerm term) {
   if (term.modulus <= 1) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/launch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace tw::codegen {
 namespace {
@@ -19,17 +18,24 @@ LaunchPlan plan_launch(const ir::Function& function) {
   plan.shared_bytes = function.shared_bytes;
   for (uint32_t i = 0; i < function.tensors.size(); ++i) {
     const ir::Tensor& tensor = function.tensors[i];
-    plan.parameters.push_back({LaunchParameter::Kind::Pointer, tensor.name, tensor.element,
-                               tensor.direction == ir::Direction::In, ir::TensorId(i), {}});
-    plan.preconditions.push_back({Precondition::Kind::Aligned, fmt::format("`{}` is aligned to 16 bytes", tensor.name), {},
-                                  ir::TensorId(i)});
+    plan.parameters.push_back({LaunchParameter::Kind::Pointer,
+                               tensor.name,
+                               tensor.element,
+                               tensor.direction == ir::Direction::In,
+                               ir::TensorId(i),
+                               {}});
+    plan.preconditions.push_back(
+        {Precondition::Kind::Aligned, fmt::format("`{}` is aligned to 16 bytes", tensor.name), {}, ir::TensorId(i)});
     if (tensor.direction != ir::Direction::In) {
       plan.preconditions.push_back({Precondition::Kind::Disjoint,
-                                    fmt::format("`{}` shares no memory with another parameter", tensor.name), {}, ir::TensorId(i)});
+                                    fmt::format("`{}` shares no memory with another parameter", tensor.name),
+                                    {},
+                                    ir::TensorId(i)});
     }
   }
   for (ir::SymbolId size : function.sizes) {
-    plan.parameters.push_back({LaunchParameter::Kind::Size, function.exprs.symbol(size).name, ElementType::I32, false, {}, size});
+    plan.parameters.push_back(
+        {LaunchParameter::Kind::Size, function.exprs.symbol(size).name, ElementType::I32, false, {}, size});
   }
   for (const ir::ScalarParameter& scalar : function.scalars) {
     plan.parameters.push_back({LaunchParameter::Kind::Scalar, scalar.name, scalar.element, false, {}, scalar.symbol});
@@ -40,9 +46,11 @@ LaunchPlan plan_launch(const ir::Function& function) {
           {Precondition::Kind::Condition, function.exprs.to_string(assumption.condition), assumption.condition, {}});
     }
     if (assumption.finite.is_valid()) {
-      plan.preconditions.push_back({Precondition::Kind::Finite,
-                                    fmt::format("every element of `{}` is finite", function.tensor(assumption.finite).name), {},
-                                    assumption.finite});
+      plan.preconditions.push_back(
+          {Precondition::Kind::Finite,
+           fmt::format("every element of `{}` is finite", function.tensor(assumption.finite).name),
+           {},
+           assumption.finite});
     }
   }
   ir::for_each_op(function.body, [&](const ir::Op& op) {
@@ -79,7 +87,8 @@ Result<int64_t> grid_blocks(const LaunchPlan& plan, const ir::Function& function
   return grid;
 }
 
-std::vector<std::string> violated_conditions(const LaunchPlan& plan, const ir::Function& function, const SymbolValues& values) {
+std::vector<std::string> violated_conditions(const LaunchPlan& plan, const ir::Function& function,
+                                             const SymbolValues& values) {
   std::vector<std::string> out;
   for (const Precondition& precondition : plan.preconditions) {
     if (precondition.kind == Precondition::Kind::Condition &&
@@ -123,36 +132,36 @@ Status check_ready(const ir::Function& function) {
         broken(op, "a value without a thread/value layout");
       }
     }
-    std::visit(ir::Overloaded{[&](const ir::ForOp& loop) {
-                                if (loop.kind == ir::LoopKind::Pipeline) {
-                                  broken(op, "a pipeline that is not lowered");
-                                }
-                              },
-                              [&](const ir::TilesOp& tiles) {
-                                if (tiles.decode.size() != tiles.variables.size() || !tiles.linear.is_valid()) {
-                                  broken(op, "a tile space without a decoding");
-                                }
-                              },
-                              [&](const ir::CopyOp& copy) {
-                                if (!copy.map) {
-                                  broken(op, "a copy without a thread map");
-                                }
-                                check_width(op, copy.source, copy.access.vector_elems);
-                              },
-                              [&](const ir::LoadOp& load) {
-                                if (load.atom.kind == target::CopyKind::Ldmatrix && load.matrices == 0) {
-                                  broken(op, "ldmatrix without a number of matrices");
-                                }
-                                check_width(op, load.source, load.access.vector_elems);
-                              },
-                              [&](const ir::StoreOp& store) { check_width(op, store.destination, store.access.vector_elems); },
-                              [&](const ir::MmaOp& mma) {
-                                if (std::holds_alternative<ir::Region>(mma.a) || std::holds_alternative<ir::Region>(mma.b)) {
-                                  broken(op, "an operand of mma in memory");
-                                }
-                              },
-                              [&](const ir::RelayoutOp&) { broken(op, "a relayout that is not lowered"); },
-                              [](const auto&) {}},
+    std::visit(ir::Overloaded{
+                   [&](const ir::ForOp& loop) {
+                     if (loop.kind == ir::LoopKind::Pipeline) {
+                       broken(op, "a pipeline that is not lowered");
+                     }
+                   },
+                   [&](const ir::TilesOp& tiles) {
+                     if (tiles.decode.size() != tiles.variables.size() || !tiles.linear.is_valid()) {
+                       broken(op, "a tile space without a decoding");
+                     }
+                   },
+                   [&](const ir::CopyOp& copy) {
+                     if (!copy.map) {
+                       broken(op, "a copy without a thread map");
+                     }
+                     check_width(op, copy.source, copy.access.vector_elems);
+                   },
+                   [&](const ir::LoadOp& load) {
+                     if (load.atom.kind == target::CopyKind::Ldmatrix && load.matrices == 0) {
+                       broken(op, "ldmatrix without a number of matrices");
+                     }
+                     check_width(op, load.source, load.access.vector_elems);
+                   },
+                   [&](const ir::StoreOp& store) { check_width(op, store.destination, store.access.vector_elems); },
+                   [&](const ir::MmaOp& mma) {
+                     if (std::holds_alternative<ir::Region>(mma.a) || std::holds_alternative<ir::Region>(mma.b)) {
+                       broken(op, "an operand of mma in memory");
+                     }
+                   },
+                   [&](const ir::RelayoutOp&) { broken(op, "a relayout that is not lowered"); }, [](const auto&) {}},
                op.body);
   });
   return status;

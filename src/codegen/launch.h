@@ -11,8 +11,8 @@
 
 namespace tw::codegen {
 
-// The launch ABI: extern "C" NAME(pointers in the order of the parameters, sizes in order of first appearance as i32, scalar
-// arguments), one-dimensional grid and block, dynamic shared memory.
+// The launch ABI: extern "C" NAME(pointers in the order of the parameters, sizes in order of first appearance as i32,
+// scalar arguments), one-dimensional grid and block, dynamic shared memory.
 struct LaunchParameter {
   enum class Kind : uint8_t { Pointer, Size, Scalar } kind = Kind::Pointer;
   std::string name;
@@ -57,13 +57,15 @@ struct LaunchPlan {
 using SymbolValues = std::function<std::optional<int64_t>(ir::SymbolId)>;
 
 LaunchPlan plan_launch(const ir::Function& function);
-// Number of blocks; the error says which expression has no value or that the grid exceeds 2^31 - 1 blocks. 0: nothing to do.
+// Number of blocks; the error says which expression has no value or that the grid exceeds 2^31 - 1 blocks. 0: nothing
+// to do.
 Result<int64_t> grid_blocks(const LaunchPlan& plan, const ir::Function& function, const SymbolValues& values);
 // The conditions that do not hold for these sizes and arguments.
-std::vector<std::string> violated_conditions(const LaunchPlan& plan, const ir::Function& function, const SymbolValues& values);
+std::vector<std::string> violated_conditions(const LaunchPlan& plan, const ir::Function& function,
+                                             const SymbolValues& values);
 
-// What an emitter needs of a function: Stage::Lowered, layouts, address maps, decodings, no pipelines, no operands of mma in
-// memory, vector widths that the hardware has. The error names the op and what is missing.
+// What an emitter needs of a function: Stage::Lowered, layouts, address maps, decodings, no pipelines, no operands of
+// mma in memory, vector widths that the hardware has. The error names the op and what is missing.
 Status check_ready(const ir::Function& function);
 
 }  // namespace tw::codegen

@@ -15,7 +15,9 @@ constexpr int64_t kAlignment = 128;
 // One period of the widest swizzle.
 constexpr int64_t kSwizzledAlignment = 1024;
 
-int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+int64_t round_up(int64_t value, int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
 
 int64_t alignment_of(const SharedObject& object) {
   return object.layout->swizzle.is_identity() ? kAlignment : kSwizzledAlignment;
@@ -29,21 +31,25 @@ Status set_layout(const ir::Function&, PassContext& context, SharedObject& objec
     const int64_t row = object.shape.empty() ? size : (object.shape.back() + object.pad) * size;
     if (!object.explicit_layout && row % object.swizzle_bytes != 0) {
       return fail(
-          context.sink.report(diag::codes::SwizzleDoesNotFit{}, object.span, object.swizzle_bytes, object.name, row).emit());
+          context.sink.report(diag::codes::SwizzleDoesNotFit{}, object.span, object.swizzle_bytes, object.name, row)
+              .emit());
     }
     const int64_t bits = object.swizzle_bytes == 128 ? 3 : (object.swizzle_bytes == 64 ? 2 : 1);
     auto swizzle = layout::Swizzle::make(bits, 4, 3);
     TW_CHECK(swizzle.has_value());
     layout.swizzle = *swizzle;
   }
-  layout.slot_bytes = round_up(layout.elements.cosize() * size, layout.swizzle.is_identity() ? kAlignment : kSwizzledAlignment);
+  layout.slot_bytes =
+      round_up(layout.elements.cosize() * size, layout.swizzle.is_identity() ? kAlignment : kSwizzledAlignment);
   object.layout = layout;
   return {};
 }
 
 }  // namespace
 
-int64_t storage_bytes(const SharedObject& object) { return object.layout->slot_bytes * std::max(object.ring, 1); }
+int64_t storage_bytes(const SharedObject& object) {
+  return object.layout->slot_bytes * std::max(object.ring, 1);
+}
 
 Status assign_shared(ir::Function& function, PassContext& context) {
   std::vector<bool> placed(function.shared.size(), false);
@@ -93,9 +99,9 @@ Status assign_shared(ir::Function& function, PassContext& context) {
     // Past the end only where nothing else lies.
     const bool is_last = end == next;
     if (own_end > end && !is_last) {
-      return fail(context.sink
-                      .report(diag::codes::AliasTooLarge{}, object.span, object.name, storage_bytes(object), owned)
-                      .emit());
+      return fail(
+          context.sink.report(diag::codes::AliasTooLarge{}, object.span, object.name, storage_bytes(object), owned)
+              .emit());
     }
     next = std::max(next, own_end);
   }

@@ -12,10 +12,11 @@ using ir::Op;
 using ir::ValueId;
 
 ValueId* result_of_free_op(Op& op) {
-  return std::visit(ir::Overloaded{[](ir::ConstantOp& o) { return &o.result; }, [](ir::IotaOp& o) { return &o.result; },
-                                   [](ir::ExprOp& o) { return &o.result; }, [](ir::ScalarArgumentOp& o) { return &o.result; },
-                                   [](ir::BroadcastOp& o) { return &o.result; }, [](auto&) -> ValueId* { return nullptr; }},
-                    op.body);
+  return std::visit(
+      ir::Overloaded{[](ir::ConstantOp& o) { return &o.result; }, [](ir::IotaOp& o) { return &o.result; },
+                     [](ir::ExprOp& o) { return &o.result; }, [](ir::ScalarArgumentOp& o) { return &o.result; },
+                     [](ir::BroadcastOp& o) { return &o.result; }, [](auto&) -> ValueId* { return nullptr; }},
+      op.body);
 }
 
 class Cloning {
@@ -71,6 +72,8 @@ class Cloning {
 
 }  // namespace
 
-void clone_free_values(ir::Function& function) { Cloning(function).run(function.body); }
+void clone_free_values(ir::Function& function) {
+  Cloning(function).run(function.body);
+}
 
 }  // namespace tw::passes

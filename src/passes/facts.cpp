@@ -30,7 +30,9 @@ int64_t add_bounds(int64_t a, int64_t b) {
   return saturate(static_cast<__int128>(a) + b);
 }
 
-int64_t mul_bounds(int64_t a, int64_t b) { return saturate(static_cast<__int128>(a) * b); }
+int64_t mul_bounds(int64_t a, int64_t b) {
+  return saturate(static_cast<__int128>(a) * b);
+}
 
 int64_t floor_divide(int64_t a, int64_t b) {
   int64_t q = a / b;
@@ -38,7 +40,8 @@ int64_t floor_divide(int64_t a, int64_t b) {
 }
 
 Range multiply(Range a, Range b) {
-  const int64_t corners[] = {mul_bounds(a.lo, b.lo), mul_bounds(a.lo, b.hi), mul_bounds(a.hi, b.lo), mul_bounds(a.hi, b.hi)};
+  const int64_t corners[] = {mul_bounds(a.lo, b.lo), mul_bounds(a.lo, b.hi), mul_bounds(a.hi, b.lo),
+                             mul_bounds(a.hi, b.hi)};
   return {*std::ranges::min_element(corners), *std::ranges::max_element(corners)};
 }
 
@@ -122,7 +125,8 @@ Facts::Facts(const ir::Function& function) : function_(function) {
     }
   }
   int spaces = 0;
-  ir::for_each_op(function.body, [&](const ir::Op& op) { spaces += std::holds_alternative<ir::TilesOp>(op.body) ? 1 : 0; });
+  ir::for_each_op(function.body,
+                  [&](const ir::Op& op) { spaces += std::holds_alternative<ir::TilesOp>(op.body) ? 1 : 0; });
   has_one_space_ = spaces == 1;
   scan(function.body);
   ranges_.clear();
@@ -192,7 +196,8 @@ void Facts::scan(const ir::Block& block) {
       facts.divisor = std::gcd(divisor(loop->begin), loop->step);
       add_below(loop->variable, loop->end);
       // A counter that only grows by a constant stays within init .. init + trips * constant.
-      Range trips = divide({0, std::max<int64_t>(0, add_bounds(add_bounds(end.hi, -begin.lo), loop->step - 1))}, {loop->step, loop->step});
+      Range trips = divide({0, std::max<int64_t>(0, add_bounds(add_bounds(end.hi, -begin.lo), loop->step - 1))},
+                           {loop->step, loop->step});
       for (const ir::CarriedScalar& scalar : loop->scalars) {
         Range init = range(scalar.init);
         SymbolFacts carried;

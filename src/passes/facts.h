@@ -29,8 +29,8 @@ Linear linear_form(const ir::ExprPool& exprs, ir::ExprId id);
 // a - b when it is the same number for all values of the symbols.
 std::optional<int64_t> constant_difference(const ir::ExprPool& exprs, ir::ExprId a, ir::ExprId b);
 
-// What is known of scalar expressions without a solver: intervals, divisors, and strict upper bounds that loops and tile
-// spaces give to their variables. Facts come from sizes (0 .. 2^31-1), `assume` and loop bounds.
+// What is known of scalar expressions without a solver: intervals, divisors, and strict upper bounds that loops and
+// tile spaces give to their variables. Facts come from sizes (0 .. 2^31-1), `assume` and loop bounds.
 //
 // Example: with `assume(M % 128 == 0)` and bm from tiles(cdiv(M, 128)): fits(bm * 128, 128, M) holds, since both are
 // multiples of 128 and bm * 128 < M.

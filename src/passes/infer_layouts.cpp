@@ -226,11 +226,11 @@ class LayoutInference {
       const ValueId b = std::get<ValueId>(mma->b);
       const ir::Value& a_value = function_.value(a);
       const ir::Value& b_value = function_.value(b);
-      const target::MmaAtom* atom =
-          function_.machine->find_mma(mma->atom, a_value.element, b_value.element, function_.value(mma->result).element);
+      const target::MmaAtom* atom = function_.machine->find_mma(mma->atom, a_value.element, b_value.element,
+                                                                function_.value(mma->result).element);
       TW_CHECK(atom != nullptr);
-      auto tiling = target::tile_mma(*atom, a_value.shape[0], b_value.shape[0], a_value.shape[1], function_.threads, mma->warps_m,
-                                     mma->warps_n);
+      auto tiling = target::tile_mma(*atom, a_value.shape[0], b_value.shape[0], a_value.shape[1], function_.threads,
+                                     mma->warps_m, mma->warps_n);
       TW_CHECK(tiling.has_value());
       const std::string name = "`" + mma->atom + "`";
       status = set(mma->result, tiling->c, op.span, "the accumulator of " + name);
@@ -257,13 +257,14 @@ class LayoutInference {
         if (const auto* broadcast = std::get_if<ir::BroadcastOp>(&op.body)) {
           const auto& result = classes_[find(broadcast->result)].layout;
           if (result && !function_.value(broadcast->operand).shape.empty()) {
-            status = set(broadcast->operand, target::project(*result, effective_axes(*broadcast)), op.span, "this broadcast",
-                         &changed);
+            status = set(broadcast->operand, target::project(*result, effective_axes(*broadcast)), op.span,
+                         "this broadcast", &changed);
           }
         } else if (const auto* reduce = std::get_if<ir::ReduceOp>(&op.body)) {
           const auto& operand = classes_[find(reduce->operand)].layout;
           if (operand) {
-            status = set(reduce->result, target::drop_axis(*operand, reduce->axis), op.span, "this reduction", &changed);
+            status =
+                set(reduce->result, target::drop_axis(*operand, reduce->axis), op.span, "this reduction", &changed);
           }
         }
       });
@@ -299,7 +300,8 @@ class LayoutInference {
       }
       return count;
     };
-    // Large tiles first, tiles in memory before others: they set the terms for what broadcasts into or reduces from them.
+    // Large tiles first, tiles in memory before others: they set the terms for what broadcasts into or reduces from
+    // them.
     std::ranges::stable_sort(order, [&](uint32_t a, uint32_t b) {
       const bool a_memory = !classes_[a].memory.empty();
       const bool b_memory = !classes_[b].memory.empty();
@@ -398,7 +400,8 @@ class LayoutInference {
                         max_vector_elems(function_, facts_, inner, contiguous, limit));
     }
     auto refuse = [&](const std::string& why) -> Status {
-      return fail(context_.sink.report(diag::codes::CopyAtomUnsupported{}, op.span, target::to_string(copy.atom), why).emit());
+      return fail(
+          context_.sink.report(diag::codes::CopyAtomUnsupported{}, op.span, target::to_string(copy.atom), why).emit());
     };
     if (copy.atom.bytes > 0 && vector * size != copy.atom.bytes) {
       return refuse("alignment proves only " + std::to_string(vector * size) + " bytes between `" +
@@ -410,8 +413,9 @@ class LayoutInference {
       }
       if (vector * size < 4) {
         return refuse("it needs accesses of 4, 8 or 16 bytes, alignment proves only " + std::to_string(vector * size) +
-                      " between `" + name_of(function_, copy.source) + "` and `" + name_of(function_, copy.destination) +
-                      "`; assume that the row length is a multiple of " + std::to_string(16 / size));
+                      " between `" + name_of(function_, copy.source) + "` and `" +
+                      name_of(function_, copy.destination) + "`; assume that the row length is a multiple of " +
+                      std::to_string(16 / size));
       }
       if (copy.fill != 0.0) {
         return fail(context_.sink.report(diag::codes::CpAsyncFill{}, op.span, copy.fill).emit());
@@ -438,8 +442,8 @@ class LayoutInference {
 
 }  // namespace
 
-TvLayout spread_layout(const std::vector<int64_t>& shape, const std::vector<int>& order, const std::vector<int>& warp_order,
-                       int vector, int threads, int lane_limit) {
+TvLayout spread_layout(const std::vector<int64_t>& shape, const std::vector<int>& order,
+                       const std::vector<int>& warp_order, int vector, int threads, int lane_limit) {
   TvLayout out;
   std::vector<int64_t> rest(shape);
   std::vector<int64_t> stride(shape.size(), 1);

@@ -21,7 +21,8 @@ bool is_async_copy_to_shared(const Op& op) {
 bool touches(const Op& op, SharedId id) {
   bool found = false;
   auto look = [&](const Op& inner) {
-    for_each_region(inner, [&](const ir::Region& region, bool) { found |= !region.is_global() && region.shared() == id; });
+    for_each_region(inner,
+                    [&](const ir::Region& region, bool) { found |= !region.is_global() && region.shared() == id; });
   };
   look(op);
   ir::for_each_op(ir::Block{op}, look);
@@ -269,10 +270,10 @@ class PipelineLowering {
     for (ir::SymbolId symbol : symbols) {
       for (const ir::CarriedScalar& scalar : loop.scalars) {
         if (scalar.argument == symbol) {
-          return fail(context_.sink
-                          .report(diag::codes::PipelineCarriedIndex{}, copy.span, function_.exprs.symbol(symbol).name)
-                          .label(op.span, "copies of this `pipeline` start iterations before their turn")
-                          .emit());
+          return fail(
+              context_.sink.report(diag::codes::PipelineCarriedIndex{}, copy.span, function_.exprs.symbol(symbol).name)
+                  .label(op.span, "copies of this `pipeline` start iterations before their turn")
+                  .emit());
         }
       }
     }
@@ -303,9 +304,8 @@ class PipelineLowering {
 }  // namespace
 
 Status lower_pipelines(ir::Function& function, PassContext& context) {
-  ir::for_each_op(std::as_const(function.body), [&](const Op& op) {
-    context.has_author_drains |= std::holds_alternative<ir::DrainOp>(op.body);
-  });
+  ir::for_each_op(std::as_const(function.body),
+                  [&](const Op& op) { context.has_author_drains |= std::holds_alternative<ir::DrainOp>(op.body); });
   PipelineLowering lowering(function, context);
   if (Status status = lowering.validate(); !status) {
     return status;

@@ -126,7 +126,8 @@ class ReductionLowering {
       }
       if (!digit.is_cross_warp) {
         if (!std::has_single_bit(static_cast<uint32_t>(digit.mode.extent))) {
-          return refuse(op, axis, "it lies across " + std::to_string(digit.mode.extent) + " lanes, which is no power of two");
+          return refuse(op, axis,
+                        "it lies across " + std::to_string(digit.mode.extent) + " lanes, which is no power of two");
         }
         continue;
       }
@@ -184,8 +185,8 @@ class ReductionLowering {
     const ValueId partial_id = function_.add_value(partial);
     const ValueId gathered_id = function_.add_value(gathered);
     const Op like{0, op.span, ir::SyncOp{}};
-    out.push_back(make_op(function_, op.span,
-                          ir::ReduceOp{reduce.operand, axis, reduce.kind, keep, group_stride, partial_id}));
+    out.push_back(
+        make_op(function_, op.span, ir::ReduceOp{reduce.operand, axis, reduce.kind, keep, group_stride, partial_id}));
     exchange(like, partial_id, gathered_id, (result.name.empty() ? "reduce" : result.name) + "_scratch", 0, out);
     reduce.operand = gathered_id;
     reduce.axis = last;

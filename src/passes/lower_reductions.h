@@ -6,7 +6,8 @@
 namespace tw::passes {
 
 // Takes  reductions and relayouts under known layouts.
-// Gives  reductions that stay inside a warp (registers, then lanes), and relayouts only where no element changes threads
+// Gives  reductions that stay inside a warp (registers, then lanes), and relayouts only where no element changes
+// threads
 //          (as copies); what crosses warps goes through a scratch object of its own: the partial result a warp (keep,
 //          group_stride), a store, a load by every thread, a reduction in registers. A relayout is a store and a load.
 //          Under sync="manual" the barriers around the exchange are placed here; else place_barriers sees it.

@@ -11,7 +11,9 @@ namespace {
 using ir::ExprId;
 using ir::Region;
 
-bool is_multiple(int64_t divisor, int64_t of) { return divisor % of == 0; }
+bool is_multiple(int64_t divisor, int64_t of) {
+  return divisor % of == 0;
+}
 
 // The product of two divisors (0: the value is 0), capped so that it stays in range.
 int64_t multiply_divisors(int64_t a, int64_t b) {
@@ -19,7 +21,8 @@ int64_t multiply_divisors(int64_t a, int64_t b) {
   return std::min(a, kCap) * std::min(b, kCap);
 }
 
-bool global_allows(const ir::Function& function, const Facts& facts, const Region& region, int object_axis, int64_t elems) {
+bool global_allows(const ir::Function& function, const Facts& facts, const Region& region, int object_axis,
+                   int64_t elems) {
   const ir::Tensor& tensor = function.tensor(region.tensor());
   if (!function.exprs.is_constant(tensor.strides[object_axis], 1)) {
     return false;
@@ -42,7 +45,8 @@ bool global_allows(const ir::Function& function, const Facts& facts, const Regio
   return true;
 }
 
-bool shared_allows(const ir::Function& function, const Facts& facts, const Region& region, int object_axis, int64_t elems) {
+bool shared_allows(const ir::Function& function, const Facts& facts, const Region& region, int object_axis,
+                   int64_t elems) {
   const ir::SharedObject& object = function.shared_object(region.shared());
   layout::Layout elements = object.layout ? object.layout->elements : planned_elements(object);
   for (size_t axis = 0; axis < region.axes.size(); ++axis) {
@@ -109,7 +113,8 @@ int contiguous_tile_axis(const ir::Function& function, const Region& region) {
   return -1;
 }
 
-int max_vector_elems(const ir::Function& function, const Facts& facts, const Region& region, int tile_axis, int limit_bytes) {
+int max_vector_elems(const ir::Function& function, const Facts& facts, const Region& region, int tile_axis,
+                     int limit_bytes) {
   if (tile_axis < 0) {
     return 1;
   }
@@ -128,7 +133,8 @@ int max_vector_elems(const ir::Function& function, const Facts& facts, const Reg
 }
 
 ElementType element_of(const ir::Function& function, const Region& region) {
-  return region.is_global() ? function.tensor(region.tensor()).element : function.shared_object(region.shared()).element;
+  return region.is_global() ? function.tensor(region.tensor()).element
+                            : function.shared_object(region.shared()).element;
 }
 
 std::string name_of(const ir::Function& function, const Region& region) {

@@ -20,9 +20,9 @@ std::vector<layout::FlatMode> axis_modes(const layout::Layout& elements, size_t 
 // The tile axis along which neighbours are neighbours in memory; -1 when there is none.
 int contiguous_tile_axis(const ir::Function& function, const ir::Region& region);
 
-// The widest access of power-of-two elements along `tile_axis` that alignment proves: every vector starts at a multiple of
-// its size in bytes and lies inside the tensor whenever its first element does. Bases are 16-byte aligned (a precondition
-// of the launch for tensors, assigned for shared objects). `limit_bytes`: at most this wide.
+// The widest access of power-of-two elements along `tile_axis` that alignment proves: every vector starts at a multiple
+// of its size in bytes and lies inside the tensor whenever its first element does. Bases are 16-byte aligned (a
+// precondition of the launch for tensors, assigned for shared objects). `limit_bytes`: at most this wide.
 int max_vector_elems(const ir::Function& function, const Facts& facts, const ir::Region& region, int tile_axis,
                      int limit_bytes = kMaxAccessBytes);
 

@@ -20,11 +20,10 @@ namespace tw::passes {
 
 Pipeline Pipeline::standard() {
   Pipeline pipeline;
-  pipeline.passes_ = {{"lower_tiles", lower_tiles},         {"lower_pipelines", lower_pipelines},
-                      {"select_atoms", select_atoms},       {"infer_layouts", infer_layouts},
-                      {"lower_reductions", lower_reductions}, {"assign_shared", assign_shared},
-                      {"place_accesses", place_accesses},   {"place_barriers", place_barriers},
-                      {"choose_widths", choose_widths}};
+  pipeline.passes_ = {
+      {"lower_tiles", lower_tiles},       {"lower_pipelines", lower_pipelines},   {"select_atoms", select_atoms},
+      {"infer_layouts", infer_layouts},   {"lower_reductions", lower_reductions}, {"assign_shared", assign_shared},
+      {"place_accesses", place_accesses}, {"place_barriers", place_barriers},     {"choose_widths", choose_widths}};
   return pipeline;
 }
 
@@ -46,7 +45,8 @@ bool Pipeline::append_to(std::string_view name, PassFunction run) {
   if (it == passes_.end()) {
     return false;
   }
-  it->run = [first = std::move(it->run), second = std::move(run)](ir::Function& function, PassContext& context) -> Status {
+  it->run = [first = std::move(it->run), second = std::move(run)](ir::Function& function,
+                                                                  PassContext& context) -> Status {
     if (Status status = first(function, context); !status) {
       return status;
     }

@@ -37,12 +37,13 @@ struct PassReport {
 // Called after each pass with the function as it left it.
 using Observer = std::function<void(const PassReport&, const ir::Function&)>;
 
-// The passes from Source to Lowered ("ready for emission"), as data. The pipeline is the only caller of passes; after each
-// it checks the structure of the IR, and a structure that a pass broke ends the process (it is our bug, never the user's).
+// The passes from Source to Lowered ("ready for emission"), as data. The pipeline is the only caller of passes; after
+// each it checks the structure of the IR, and a structure that a pass broke ends the process (it is our bug, never the
+// user's).
 class Pipeline {
  public:
-  // In order: lower_tiles, lower_pipelines, select_atoms, infer_layouts, lower_reductions, assign_shared, place_accesses,
-  // place_barriers, choose_widths.
+  // In order: lower_tiles, lower_pipelines, select_atoms, infer_layouts, lower_reductions, assign_shared,
+  // place_accesses, place_barriers, choose_widths.
   static Pipeline standard();
 
   [[nodiscard]] const std::vector<Pass>& passes() const { return passes_; }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-
 #include <set>
 
 #include "ir/print.h"
@@ -45,7 +44,8 @@ ir::Function lowered(const ir::Function& source) {
 
 int count_syncs(const ir::Function& function) {
   int count = 0;
-  ir::for_each_op(function.body, [&](const ir::Op& op) { count += std::holds_alternative<ir::SyncOp>(op.body) ? 1 : 0; });
+  ir::for_each_op(function.body,
+                  [&](const ir::Op& op) { count += std::holds_alternative<ir::SyncOp>(op.body) ? 1 : 0; });
   return count;
 }
 
@@ -111,8 +111,11 @@ TEST(Facts, ranges_agree_with_brute_force) {
   ir::Assumption small;
   small.condition = e.le(n, b.c(20));
   b.function.assumptions.push_back(small);
-  const std::vector<ExprId> expressions{e.mod(n, b.c(7)), e.floor_div(e.sub(n, b.c(9)), b.c(4)), e.ceil_div(n, b.c(6)),
-                                        e.mul(e.sub(b.c(3), n), n), e.max(e.sub(n, b.c(5)), b.c(2)),
+  const std::vector<ExprId> expressions{e.mod(n, b.c(7)),
+                                        e.floor_div(e.sub(n, b.c(9)), b.c(4)),
+                                        e.ceil_div(n, b.c(6)),
+                                        e.mul(e.sub(b.c(3), n), n),
+                                        e.max(e.sub(n, b.c(5)), b.c(2)),
                                         e.select(e.lt(n, b.c(4)), e.mul(n, b.c(10)), b.c(-3))};
   Facts facts(b.function);
   for (ExprId id : expressions) {
@@ -254,9 +257,8 @@ TEST(LowerPipelines, refuses_copies_in_branches_and_explicit_drains) {
     loop.body[0].body = std::move(branch);
   });
   EXPECT_EQ(run(Pipeline::standard(), nested).codes, std::vector<int>{4003});
-  ir::Function drained = with_loop_ops([](ProgramBuilder& b, ir::ForOp& loop) {
-    loop.body.push_back({b.function.new_op_id(), {}, ir::DrainOp{}});
-  });
+  ir::Function drained = with_loop_ops(
+      [](ProgramBuilder& b, ir::ForOp& loop) { loop.body.push_back({b.function.new_op_id(), {}, ir::DrainOp{}}); });
   EXPECT_EQ(run(Pipeline::standard(), drained).codes, std::vector<int>{4004});
 }
 
@@ -329,7 +331,8 @@ TEST(InferLayouts, constants_take_the_layout_of_each_user) {
   ValueId two = b.constant(2.0, ElementType::F32, {16, 8});
   ValueId d = b.mma(b.load(b.region(s)), b.load(b.region(w)), {}, {16, 8}, "mma_m16n8k16", 1, 1);
   ir::SharedId t = b.shared("t", ElementType::F32, {16, 8});
-  b.store(b.elementwise(ir::ElementwiseKind::Mul, {d, two}, ElementType::F32), b.region(g, {{b.c(0), 16}, {b.c(0), 8}}));
+  b.store(b.elementwise(ir::ElementwiseKind::Mul, {d, two}, ElementType::F32),
+          b.region(g, {{b.c(0), 16}, {b.c(0), 8}}));
   ValueId plain = b.load(b.region(t));
   b.store(b.elementwise(ir::ElementwiseKind::Mul, {plain, two}, ElementType::F32), b.region(t));
   expect_layouts_fit(lowered(b.function));
@@ -524,8 +527,8 @@ TEST(ChooseWidths, prefetch_index_is_wide_and_tile_index_narrow) {
 TEST(Pipeline, reports_every_pass_in_order_and_ends_lowered) {
   std::vector<std::string> names;
   diag::Sink sink;
-  auto f = Pipeline::standard().run(testing::gemm({}), sink,
-                                    [&](const PassReport& report, const ir::Function&) { names.push_back(report.name); });
+  auto f = Pipeline::standard().run(
+      testing::gemm({}), sink, [&](const PassReport& report, const ir::Function&) { names.push_back(report.name); });
   ASSERT_TRUE(f);
   EXPECT_EQ(names.front(), "lower_tiles");
   EXPECT_EQ(names.back(), "choose_widths");

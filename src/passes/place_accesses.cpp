@@ -20,7 +20,8 @@ constexpr int kMatrixRows = 8;
 
 class AccessPlacement {
  public:
-  AccessPlacement(ir::Function& function, PassContext& context) : function_(function), context_(context), facts_(function) {}
+  AccessPlacement(ir::Function& function, PassContext& context)
+      : function_(function), context_(context), facts_(function) {}
 
   Status run_block(ir::Block& block) {
     for (Op& op : block) {
@@ -66,7 +67,9 @@ class AccessPlacement {
       if (run % candidate != 0) {
         return false;
       }
-      auto aligned = [&](const TvMode& mode) { return mode.axis != axis || mode.extent == 1 || mode.stride % candidate == 0; };
+      auto aligned = [&](const TvMode& mode) {
+        return mode.axis != axis || mode.extent == 1 || mode.stride % candidate == 0;
+      };
       return std::ranges::all_of(layout.threads, aligned) &&
              std::all_of(layout.values.begin() + static_cast<std::ptrdiff_t>(next), layout.values.end(), aligned);
     };
@@ -84,8 +87,8 @@ class AccessPlacement {
     const ir::Tensor& tensor = function_.tensor(region.tensor());
     for (size_t i = 0; i < region.axes.size(); ++i) {
       const ir::AxisIndex& axis = region.axes[i];
-      const bool inside = facts_.range(axis.lo).lo >= 0 &&
-                          facts_.fits(axis.lo, axis.is_point() ? 1 : axis.extent, tensor.extents[i]);
+      const bool inside =
+          facts_.range(axis.lo).lo >= 0 && facts_.fits(axis.lo, axis.is_point() ? 1 : axis.extent, tensor.extents[i]);
       guards[i] = !inside;
     }
     return guards;
@@ -95,7 +98,8 @@ class AccessPlacement {
     return fail(context_.sink.report(diag::codes::CopyAtomUnsupported{}, op.span, target::to_string(atom), why).emit());
   }
 
-  Status place_plain(const Op& op, const Region& region, const TvLayout& layout, target::CopyAtom atom, ir::Access& access) {
+  Status place_plain(const Op& op, const Region& region, const TvLayout& layout, target::CopyAtom atom,
+                     ir::Access& access) {
     access.guards = guards_of(region);
     const int axis = contiguous_tile_axis(function_, region);
     access.vector_elems = axis < 0 ? 1 : run_length(layout, axis, max_vector_elems(function_, facts_, region, axis));
@@ -125,7 +129,8 @@ class AccessPlacement {
     }
     copy.access.vector_elems = elems;
     const int bytes = elems * size_bytes(element_of(function_, outer));
-    if ((copy.atom.bytes > 0 && bytes != copy.atom.bytes) || (copy.atom.kind == target::CopyKind::CpAsync && bytes < 4)) {
+    if ((copy.atom.bytes > 0 && bytes != copy.atom.bytes) ||
+        (copy.atom.kind == target::CopyKind::CpAsync && bytes < 4)) {
       return refuse(op, copy.atom, "layout and alignment allow only " + std::to_string(bytes) + " bytes");
     }
     return {};
@@ -147,15 +152,17 @@ class AccessPlacement {
     const bool has_pairs = !layout.values.empty() && layout.values[0].stride == 1 && layout.values[0].extent % 2 == 0;
     const int pair_axis = has_pairs ? layout.values[0].axis : TvMode::kReplicated;
     const int lane_axis = pair_axis == 0 ? 1 : 0;
-    const bool is_fragment = has_pairs && pair_axis != TvMode::kReplicated && layout.values[0].extent == 2 && threads.size() >= 2 &&
-                             threads[0] == TvMode{4, pair_axis, 2} && threads[1].axis == lane_axis &&
-                             threads[1].stride == 1 && threads[1].extent % kMatrixRows == 0;
+    const bool is_fragment = has_pairs && pair_axis != TvMode::kReplicated && layout.values[0].extent == 2 &&
+                             threads.size() >= 2 && threads[0] == TvMode{4, pair_axis, 2} &&
+                             threads[1].axis == lane_axis && threads[1].stride == 1 &&
+                             threads[1].extent % kMatrixRows == 0;
     if (!is_fragment) {
       return refuse(op, load.atom, "the tile's layout is no mma operand: " + layout.to_string());
     }
     const int contiguous = contiguous_tile_axis(function_, region);
     if (contiguous < 0 || max_vector_elems(function_, facts_, region, contiguous) < kMatrixRows) {
-      return refuse(op, load.atom, "rows of 8 elements of `" + name_of(function_, region) + "` are not 16-byte aligned");
+      return refuse(op, load.atom,
+                    "rows of 8 elements of `" + name_of(function_, region) + "` are not 16-byte aligned");
     }
     load.transposed = contiguous != pair_axis;
     const int64_t pairs = function_.value(load.result).layout->value_count() / 2;
@@ -164,23 +171,24 @@ class AccessPlacement {
   }
 
   Status place(Op& op) {
-    return std::visit(
-        ir::Overloaded{[&](ir::CopyOp& copy) { return place_copy(op, copy); },
-                       [&](ir::LoadOp& load) {
-                         return load.atom.kind == target::CopyKind::Ldmatrix
-                                    ? place_ldmatrix(op, load)
-                                    : place_plain(op, load.source, *function_.value(load.result).layout, load.atom, load.access);
-                       },
-                       [&](ir::StoreOp& store) {
-                         return place_plain(op, store.destination, *function_.value(store.value).layout, store.atom, store.access);
-                       },
-                       [&](ir::RedOp& red) {
-                         red.access.guards = guards_of(red.destination);
-                         red.access.vector_elems = 1;
-                         return Status{};
-                       },
-                       [](auto&) { return Status{}; }},
-        op.body);
+    return std::visit(ir::Overloaded{[&](ir::CopyOp& copy) { return place_copy(op, copy); },
+                                     [&](ir::LoadOp& load) {
+                                       return load.atom.kind == target::CopyKind::Ldmatrix
+                                                  ? place_ldmatrix(op, load)
+                                                  : place_plain(op, load.source, *function_.value(load.result).layout,
+                                                                load.atom, load.access);
+                                     },
+                                     [&](ir::StoreOp& store) {
+                                       return place_plain(op, store.destination, *function_.value(store.value).layout,
+                                                          store.atom, store.access);
+                                     },
+                                     [&](ir::RedOp& red) {
+                                       red.access.guards = guards_of(red.destination);
+                                       red.access.vector_elems = 1;
+                                       return Status{};
+                                     },
+                                     [](auto&) { return Status{}; }},
+                      op.body);
   }
 
   ir::Function& function_;

@@ -47,7 +47,8 @@ using State = std::vector<Pending>;
 void add(State& state, Pending pending) {
   for (const Pending& old : state) {
     if (same_place(old, pending) && old.is_write == pending.is_write && old.is_async == pending.is_async &&
-        old.is_committed == pending.is_committed && old.region.perm == pending.region.perm && old.layout == pending.layout) {
+        old.is_committed == pending.is_committed && old.region.perm == pending.region.perm &&
+        old.layout == pending.layout) {
       return;
     }
   }
@@ -125,8 +126,8 @@ class BarrierPlacement {
 
   // Every element is visited by the same thread both times.
   static bool same_threads(const Pending& a, const Pending& b) {
-    return !a.is_async && !b.is_async && !a.is_whole && same_place(a, b) && a.region.perm == b.region.perm && a.layout &&
-           b.layout && !a.layout->has_replicated_threads() && target::same_map(*a.layout, *b.layout);
+    return !a.is_async && !b.is_async && !a.is_whole && same_place(a, b) && a.region.perm == b.region.perm &&
+           a.layout && b.layout && !a.layout->has_replicated_threads() && target::same_map(*a.layout, *b.layout);
   }
 
   [[nodiscard]] bool conflict(const Pending& earlier, const Pending& later) const {
@@ -146,7 +147,8 @@ class BarrierPlacement {
     std::vector<Pending> out;
     std::optional<target::TvLayout> layout;
     bool is_async = false;
-    if (const auto* load = std::get_if<ir::LoadOp>(&op.body); load != nullptr && load->atom.kind != target::CopyKind::Ldmatrix) {
+    if (const auto* load = std::get_if<ir::LoadOp>(&op.body);
+        load != nullptr && load->atom.kind != target::CopyKind::Ldmatrix) {
       layout = function_.value(load->result).layout;
     } else if (const auto* store = std::get_if<ir::StoreOp>(&op.body)) {
       layout = function_.value(store->value).layout;

@@ -69,8 +69,7 @@ void for_each_expr(ir::Op& op, const std::function<void(ir::ExprId&)>& visit) {
                             one(id);
                           }
                         },
-                        [&](ir::IfOp& branch) { one(branch.condition); },
-                        [&](ir::ExprOp& e) { one(e.expr); },
+                        [&](ir::IfOp& branch) { one(branch.condition); }, [&](ir::ExprOp& e) { one(e.expr); },
                         [&](ir::CheckOp& check) {
                           for (auto& [name, id] : check.expected.fields) {
                             one(id);
@@ -106,27 +105,28 @@ void for_each_operand(ir::Op& op, const std::function<void(ir::ValueId&)>& visit
       visit(*value);
     }
   };
-  std::visit(Overloaded{[&](ir::ForOp& loop) {
-                          for (ir::CarriedValue& carried : loop.values) {
-                            visit(carried.init);
-                          }
-                        },
-                        [&](ir::StoreOp& store) { visit(store.value); }, [&](ir::RedOp& red) { visit(red.value); },
-                        [&](ir::MmaOp& mma) {
-                          operand(mma.a);
-                          operand(mma.b);
-                          if (mma.c.is_valid()) {
-                            visit(mma.c);
-                          }
-                        },
-                        [&](ir::ElementwiseOp& e) {
-                          for (ir::ValueId& id : e.operands) {
-                            visit(id);
-                          }
-                        },
-                        [&](ir::BroadcastOp& b) { visit(b.operand); }, [&](ir::ReduceOp& r) { visit(r.operand); },
-                        [&](ir::RelayoutOp& r) { visit(r.operand); }, [&](ir::CheckOp& c) { visit(c.value); }, [](auto&) {}},
-             op.body);
+  std::visit(
+      Overloaded{[&](ir::ForOp& loop) {
+                   for (ir::CarriedValue& carried : loop.values) {
+                     visit(carried.init);
+                   }
+                 },
+                 [&](ir::StoreOp& store) { visit(store.value); }, [&](ir::RedOp& red) { visit(red.value); },
+                 [&](ir::MmaOp& mma) {
+                   operand(mma.a);
+                   operand(mma.b);
+                   if (mma.c.is_valid()) {
+                     visit(mma.c);
+                   }
+                 },
+                 [&](ir::ElementwiseOp& e) {
+                   for (ir::ValueId& id : e.operands) {
+                     visit(id);
+                   }
+                 },
+                 [&](ir::BroadcastOp& b) { visit(b.operand); }, [&](ir::ReduceOp& r) { visit(r.operand); },
+                 [&](ir::RelayoutOp& r) { visit(r.operand); }, [&](ir::CheckOp& c) { visit(c.value); }, [](auto&) {}},
+      op.body);
 }
 
 ir::Op make_op(ir::Function& function, diag::Span span, ir::OpBody body) {

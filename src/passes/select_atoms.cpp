@@ -56,7 +56,8 @@ class AtomSelection {
 
   // All grids that tile_mma accepts, the one with the least operand traffic first.
   bool choose_grid(const MmaAtom& atom, int64_t m, int64_t n, int64_t k, ir::MmaOp& mma) const {
-    const int64_t units = atom.kind == MmaKind::Fma ? function_.threads : function_.threads / function_.machine->warp_threads;
+    const int64_t units =
+        atom.kind == MmaKind::Fma ? function_.threads : function_.threads / function_.machine->warp_threads;
     int64_t best = -1;
     for (int64_t gm = 1; gm <= units; ++gm) {
       if (units % gm != 0) {
@@ -161,8 +162,8 @@ class AtomSelection {
     if (a != nullptr && b != nullptr) {
       slice_k = atom->kind == MmaKind::Mma ? atom->k : (tile_k % 4 == 0 ? 4 : 1);
     }
-    // The operands of slice i + 1 are loaded before slice i is multiplied, so that the loads hide behind the product. Scalar
-    // products have more registers to lose than time to win by that.
+    // The operands of slice i + 1 are loaded before slice i is multiplied, so that the loads hide behind the product.
+    // Scalar products have more registers to lose than time to win by that.
     const bool looks_ahead = atom->kind == MmaKind::Mma;
     std::vector<ir::MmaOp> parts(static_cast<size_t>(tile_k / slice_k), mma);
     auto load_part = [&](size_t i) {

@@ -51,8 +51,8 @@ ir::TensorId ProgramBuilder::tensor(const std::string& name, ir::Direction direc
   return function.add_tensor(std::move(tensor));
 }
 
-ir::SharedId ProgramBuilder::shared(const std::string& name, ElementType element, std::vector<int64_t> shape, int swizzle_bytes,
-                                    int64_t pad) {
+ir::SharedId ProgramBuilder::shared(const std::string& name, ElementType element, std::vector<int64_t> shape,
+                                    int swizzle_bytes, int64_t pad) {
   ir::SharedObject object;
   object.name = name;
   object.element = element;
@@ -104,7 +104,9 @@ Region ProgramBuilder::transposed(Region region) {
   return region;
 }
 
-void ProgramBuilder::add(ir::OpBody body) { top().push_back({function.new_op_id(), {}, std::move(body)}); }
+void ProgramBuilder::add(ir::OpBody body) {
+  top().push_back({function.new_op_id(), {}, std::move(body)});
+}
 
 ValueId ProgramBuilder::constant(double number, ElementType element, std::vector<int64_t> shape) {
   ValueId id = value("", element, std::move(shape));
@@ -168,8 +170,8 @@ ValueId ProgramBuilder::reduce(ValueId operand, int axis, ir::ReduceKind kind) {
   return result;
 }
 
-ValueId ProgramBuilder::mma(ir::MmaOperand a, ir::MmaOperand b, ValueId accumulator, std::vector<int64_t> shape, std::string atom,
-                            int warps_m, int warps_n) {
+ValueId ProgramBuilder::mma(ir::MmaOperand a, ir::MmaOperand b, ValueId accumulator, std::vector<int64_t> shape,
+                            std::string atom, int warps_m, int warps_n) {
   ValueId result = value("acc", ElementType::F32, std::move(shape));
   ir::MmaOp op;
   op.a = std::move(a);
@@ -259,7 +261,8 @@ ir::Function softmax(int64_t rows, int64_t columns, int threads) {
   b.push(tiles.body);
   ValueId v = b.load(b.region(x, {{row, rows}, {b.c(0), columns}}), {}, -std::numeric_limits<double>::infinity());
   ValueId top = b.reduce(v, 1, ir::ReduceKind::Max);
-  ValueId shifted = b.elementwise(ir::ElementwiseKind::Sub, {v, b.broadcast(top, {0}, {rows, columns})}, ElementType::F32);
+  ValueId shifted =
+      b.elementwise(ir::ElementwiseKind::Sub, {v, b.broadcast(top, {0}, {rows, columns})}, ElementType::F32);
   ValueId p = b.elementwise(ir::ElementwiseKind::Exp, {shifted}, ElementType::F32);
   ValueId sum = b.reduce(p, 1, ir::ReduceKind::Add);
   ValueId out = b.elementwise(ir::ElementwiseKind::Div, {p, b.broadcast(sum, {0}, {rows, columns})}, ElementType::F32);

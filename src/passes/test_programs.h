@@ -17,8 +17,8 @@ class ProgramBuilder {
 
   ir::ExprId c(int64_t value) { return function.exprs.constant(value); }
   ir::ExprId size(const std::string& name);
-  ir::TensorId tensor(const std::string& name, ir::Direction direction, ElementType element, std::vector<ir::ExprId> extents,
-                      std::vector<std::string> dims);
+  ir::TensorId tensor(const std::string& name, ir::Direction direction, ElementType element,
+                      std::vector<ir::ExprId> extents, std::vector<std::string> dims);
   ir::SharedId shared(const std::string& name, ElementType element, std::vector<int64_t> shape, int swizzle_bytes = 0,
                       int64_t pad = 0);
   void assume_multiple(const std::string& size, int64_t of);

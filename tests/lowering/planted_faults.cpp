@@ -35,14 +35,16 @@ bool in_ops(Function& function, const std::function<bool(Op&)>& change) {
 
 bool is_async_branch(const Op& op) {
   const auto* branch = std::get_if<ir::IfOp>(&op.body);
-  return branch != nullptr && !branch->then_body.empty() && std::holds_alternative<ir::CopyOp>(branch->then_body[0].body);
+  return branch != nullptr && !branch->then_body.empty() &&
+         std::holds_alternative<ir::CopyOp>(branch->then_body[0].body);
 }
 
 // The loop that lower_pipelines made: it starts with a drain.
 bool in_pipelined_loop(Function& function, const std::function<bool(ir::ForOp&)>& change) {
   return in_ops(function, [&](Op& op) {
     auto* loop = std::get_if<ir::ForOp>(&op.body);
-    return loop != nullptr && !loop->body.empty() && std::holds_alternative<ir::DrainOp>(loop->body[0].body) && change(*loop);
+    return loop != nullptr && !loop->body.empty() && std::holds_alternative<ir::DrainOp>(loop->body[0].body) &&
+           change(*loop);
   });
 }
 
@@ -88,7 +90,8 @@ bool next_version_read(Function& function) {
   return in_pipelined_loop(function, [&](ir::ForOp& loop) {
     bool changed = false;
     for (Op& op : loop.body) {
-      if (auto* load = std::get_if<ir::LoadOp>(&op.body); load != nullptr && !load->source.is_global() && load->source.version.is_valid()) {
+      if (auto* load = std::get_if<ir::LoadOp>(&op.body);
+          load != nullptr && !load->source.is_global() && load->source.version.is_valid()) {
         load->source.version = function.exprs.add(load->source.version, function.exprs.constant(1));
         changed = true;
       } else if (auto* mma = std::get_if<ir::MmaOp>(&op.body)) {
@@ -189,10 +192,12 @@ bool no_guards(Function& function) {
   return change_guards(function, [](std::vector<bool>& guards, bool) { return clear_guards(guards); });
 }
 bool no_read_guards(Function& function) {
-  return change_guards(function, [](std::vector<bool>& guards, bool is_write) { return !is_write && clear_guards(guards); });
+  return change_guards(function,
+                       [](std::vector<bool>& guards, bool is_write) { return !is_write && clear_guards(guards); });
 }
 bool no_write_guards(Function& function) {
-  return change_guards(function, [](std::vector<bool>& guards, bool is_write) { return is_write && clear_guards(guards); });
+  return change_guards(function,
+                       [](std::vector<bool>& guards, bool is_write) { return is_write && clear_guards(guards); });
 }
 bool last_axis_unguarded(Function& function) {
   return change_guards(function, [](std::vector<bool>& guards, bool) {
@@ -233,7 +238,8 @@ bool vector_too_wide(Function& function) {
 
 bool overlapping_offsets(Function& function) {
   for (size_t i = 1; i < function.shared.size(); ++i) {
-    if (function.shared[i].aliases.empty() && function.shared[i].layout->offset_bytes != function.shared[0].layout->offset_bytes) {
+    if (function.shared[i].aliases.empty() &&
+        function.shared[i].layout->offset_bytes != function.shared[0].layout->offset_bytes) {
       function.shared[i].layout->offset_bytes = function.shared[0].layout->offset_bytes;
       return true;
     }
@@ -334,7 +340,8 @@ bool same_slice_twice(Function& function) {
   });
   for (size_t i = 0; i < loads.size(); ++i) {
     for (size_t j = i + 1; j < loads.size(); ++j) {
-      if (loads[i]->source.object == loads[j]->source.object && function.value(loads[i]->result).shape == function.value(loads[j]->result).shape) {
+      if (loads[i]->source.object == loads[j]->source.object &&
+          function.value(loads[i]->result).shape == function.value(loads[j]->result).shape) {
         loads[j]->source = loads[i]->source;
         return true;
       }
@@ -365,34 +372,44 @@ bool all_narrow(Function& function) {
 
 const std::vector<Fault>& planted_faults() {
   static const std::vector<Fault> all{
-      {"drain-one-too-few", "lower_pipelines", "waits for all but S-1 groups: version k may still be under way", drain_one_too_few},
+      {"drain-one-too-few", "lower_pipelines", "waits for all but S-1 groups: version k may still be under way",
+       drain_one_too_few},
       {"no-barrier-in-loop", "lower_pipelines", "other threads' copies are not visible", no_barrier_in_loop},
-      {"barrier-before-drain", "lower_pipelines", "the barrier does not cover the other threads' copies", barrier_before_drain},
+      {"barrier-before-drain", "lower_pipelines", "the barrier does not cover the other threads' copies",
+       barrier_before_drain},
       {"ring-one-short", "lower_pipelines", "a copy overwrites the version that is being read", ring_one_short},
       {"next-version-read", "lower_pipelines", "reads the version that comes next", next_version_read},
-      {"one-operand-of-next-version", "lower_pipelines", "the operands come from two versions", one_operand_of_next_version},
-      {"unconditional-issue", "lower_pipelines", "copies past the last version, of zeros that nobody reads", unconditional_issue,
-       Outcome::Harmless},
+      {"one-operand-of-next-version", "lower_pipelines", "the operands come from two versions",
+       one_operand_of_next_version},
+      {"unconditional-issue", "lower_pipelines", "copies past the last version, of zeros that nobody reads",
+       unconditional_issue, Outcome::Harmless},
       {"prologue-skips-first-copy", "lower_pipelines", "version 0 is never filled", prologue_skips_first_copy},
-      {"commit-missing-in-loop", "lower_pipelines", "groups are not closed, so the drain counts others", commit_missing_in_loop},
-      {"first-barrier-dropped", "place_barriers", "an access that needs a barrier has none", [](Function& f) { return drop_sync(f, true); }},
-      {"last-barrier-dropped", "place_barriers", "an access that needs a barrier has none", [](Function& f) { return drop_sync(f, false); }},
+      {"commit-missing-in-loop", "lower_pipelines", "groups are not closed, so the drain counts others",
+       commit_missing_in_loop},
+      {"first-barrier-dropped", "place_barriers", "an access that needs a barrier has none",
+       [](Function& f) { return drop_sync(f, true); }},
+      {"last-barrier-dropped", "place_barriers", "an access that needs a barrier has none",
+       [](Function& f) { return drop_sync(f, false); }},
       {"no-guards", "place_accesses", "ragged tiles reach outside the tensors", no_guards},
       {"no-read-guards", "place_accesses", "ragged tiles read outside the tensors", no_read_guards},
       {"no-write-guards", "place_accesses", "ragged tiles write outside the tensors", no_write_guards},
       {"last-axis-unguarded", "place_accesses", "a row's end runs into the next row", last_axis_unguarded},
       {"trans-flipped", "place_accesses", "ldmatrix delivers each 8x8 matrix transposed", trans_flipped},
-      {"vector-too-wide", "place_accesses", "an access of twice the width that layout or alignment allow", vector_too_wide},
+      {"vector-too-wide", "place_accesses", "an access of twice the width that layout or alignment allow",
+       vector_too_wide},
       {"overlapping-offsets", "assign_shared", "two objects lie on the same bytes", overlapping_offsets},
       {"slot-half-size", "assign_shared", "neighbouring slots overlap", slot_half_size},
-      {"storage-past-the-end", "assign_shared", "objects lie past the end of the block's shared memory", storage_past_the_end},
+      {"storage-past-the-end", "assign_shared", "objects lie past the end of the block's shared memory",
+       storage_past_the_end},
       {"raster-swapped", "lower_tiles", "the extents are taken for one another", raster_swapped},
       {"raster-skips", "lower_tiles", "every other tile is visited twice, the rest never", raster_skips},
       {"copy-map-with-hole", "infer_layouts", "part of a tile is copied by nobody", copy_map_with_hole},
-      {"accumulator-rows-swapped", "infer_layouts", "the accumulator's registers are taken in another order", accumulator_rows_swapped},
+      {"accumulator-rows-swapped", "infer_layouts", "the accumulator's registers are taken in another order",
+       accumulator_rows_swapped},
       {"same-slice-twice", "select_atoms", "a k slice is used twice, the next not at all", same_slice_twice},
       {"partial-result-only", "lower_reductions", "the warps' parts are grouped wrongly", partial_result_only},
-      {"all-narrow", "choose_widths", "index arithmetic overflows 32 bits at large sizes", all_narrow, Outcome::NotProved},
+      {"all-narrow", "choose_widths", "index arithmetic overflows 32 bits at large sizes", all_narrow,
+       Outcome::NotProved},
   };
   return all;
 }

@@ -8,7 +8,8 @@
 
 #include "passes/pass.h"
 
-// Mistakes that a lowering pass could make. A verifier that is asked about the lowered program must refute what they give.
+// Mistakes that a lowering pass could make. A verifier that is asked about the lowered program must refute what they
+// give.
 namespace tw::lowering {
 
 enum class Outcome : uint8_t {

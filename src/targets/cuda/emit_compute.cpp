@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <bit>
 #include <cmath>
+#include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/float16.h"
@@ -84,28 +83,31 @@ std::string Emitter::element(ValueId id, const std::string& index) {
   const ir::Value& value = function_.value(id);
   if (const ir::Op* op = registers_.inline_definition(id)) {
     return std::visit(
-        ir::Overloaded{[&](const ir::ConstantOp& c) { return constant_text(c, value.element); },
-                       [&](const ir::IotaOp& iota) {
-                         codegen::AccessPlan plan = codegen::plan_access(*value.layout, value.shape.size(), 1, false);
-                         codegen::ThreadTerms digits;
-                         int64_t position = 1;
-                         for (const TvMode& mode : value.layout->values) {
-                           if (mode.axis == iota.axis && mode.extent > 1) {
-                             digits.push_back({position, mode.extent, mode.stride});
-                           }
-                           position *= mode.extent;
-                         }
-                         return "(" + add_text(start(plan, static_cast<size_t>(iota.axis)), map_index(digits, index)) + ")";
-                       },
-                       [&](const ir::ExprOp& e) {
-                         return value.element == ElementType::I64 ? "(" + wide_scalar(e.expr) + ")" : "(" + scalar(e.expr) + ")";
-                       },
-                       [&](const ir::ScalarArgumentOp& s) {
-                         // Parameters: tensors, sizes, scalars.
-                         return plan_.parameters[function_.tensors.size() + function_.sizes.size() + static_cast<size_t>(s.argument)].name;
-                       },
-                       [&](const ir::BroadcastOp& b) { return element(b.operand, broadcast_index(b, index)); },
-                       [](const auto&) { return std::string("0"); }},
+        ir::Overloaded{
+            [&](const ir::ConstantOp& c) { return constant_text(c, value.element); },
+            [&](const ir::IotaOp& iota) {
+              codegen::AccessPlan plan = codegen::plan_access(*value.layout, value.shape.size(), 1, false);
+              codegen::ThreadTerms digits;
+              int64_t position = 1;
+              for (const TvMode& mode : value.layout->values) {
+                if (mode.axis == iota.axis && mode.extent > 1) {
+                  digits.push_back({position, mode.extent, mode.stride});
+                }
+                position *= mode.extent;
+              }
+              return "(" + add_text(start(plan, static_cast<size_t>(iota.axis)), map_index(digits, index)) + ")";
+            },
+            [&](const ir::ExprOp& e) {
+              return value.element == ElementType::I64 ? "(" + wide_scalar(e.expr) + ")" : "(" + scalar(e.expr) + ")";
+            },
+            [&](const ir::ScalarArgumentOp& s) {
+              // Parameters: tensors, sizes, scalars.
+              return plan_
+                  .parameters[function_.tensors.size() + function_.sizes.size() + static_cast<size_t>(s.argument)]
+                  .name;
+            },
+            [&](const ir::BroadcastOp& b) { return element(b.operand, broadcast_index(b, index)); },
+            [](const auto&) { return std::string("0"); }},
         op->body);
   }
   switch (value.element) {
@@ -166,7 +168,8 @@ void Emitter::assign(ValueId result, const std::function<std::string(const std::
   open_count(count, index);
   if (is_packed(value)) {
     const std::string pack = helper(value.element == ElementType::Bf16 ? "tw_pack_bf16" : "tw_pack_f16");
-    line(fmt::format("{}[{}] = {}({}, {});", name, index, pack, expression(doubled(index, 0)), expression(doubled(index, 1))));
+    line(fmt::format("{}[{}] = {}({}, {});", name, index, pack, expression(doubled(index, 0)),
+                     expression(doubled(index, 1))));
   } else {
     line(fmt::format("{}[{}] = {};", name, index, to_storage(value.element, expression(index))));
   }
@@ -196,27 +199,26 @@ void Emitter::emit_block(const ir::Block& block) {
 }
 
 void Emitter::emit_op(const ir::Op& op) {
-  const bool is_silent = std::holds_alternative<ir::CheckOp>(op.body) || std::holds_alternative<ir::ConstantOp>(op.body) ||
-                         std::holds_alternative<ir::IotaOp>(op.body) || std::holds_alternative<ir::ExprOp>(op.body) ||
-                         std::holds_alternative<ir::ScalarArgumentOp>(op.body) ||
-                         std::holds_alternative<ir::BroadcastOp>(op.body);
+  const bool is_silent =
+      std::holds_alternative<ir::CheckOp>(op.body) || std::holds_alternative<ir::ConstantOp>(op.body) ||
+      std::holds_alternative<ir::IotaOp>(op.body) || std::holds_alternative<ir::ExprOp>(op.body) ||
+      std::holds_alternative<ir::ScalarArgumentOp>(op.body) || std::holds_alternative<ir::BroadcastOp>(op.body);
   if (is_silent) {
     return;
   }
   source_comment(op);
-  std::visit(ir::Overloaded{[&](const ir::ForOp& o) { emit_for(o); }, [&](const ir::TilesOp& o) { emit_tiles(o); },
-                            [&](const ir::IfOp& o) { emit_if(o); }, [&](const ir::CopyOp& o) { emit_copy(o); },
-                            [&](const ir::LoadOp& o) { emit_load(o); }, [&](const ir::StoreOp& o) { emit_store(o); },
-                            [&](const ir::RedOp& o) { emit_red(o); }, [&](const ir::MmaOp& o) { emit_mma(o); },
-                            [&](const ir::ElementwiseOp& o) { emit_elementwise(o); },
-                            [&](const ir::ReduceOp& o) { emit_reduce(o); },
-                            [&](const ir::CommitOp&) { line(helper("tw_cp_async_commit") + "();"); },
-                            [&](const ir::DrainOp& o) { line(fmt::format("{}<{}>();", helper("tw_cp_async_wait"), o.pending)); },
-                            [&](const ir::SyncOp& o) {
-                              line(o.scope == ir::SyncScope::Block ? "__syncthreads();" : "__syncwarp();");
-                            },
-                            [](const auto&) {}},
-             op.body);
+  std::visit(
+      ir::Overloaded{
+          [&](const ir::ForOp& o) { emit_for(o); }, [&](const ir::TilesOp& o) { emit_tiles(o); },
+          [&](const ir::IfOp& o) { emit_if(o); }, [&](const ir::CopyOp& o) { emit_copy(o); },
+          [&](const ir::LoadOp& o) { emit_load(o); }, [&](const ir::StoreOp& o) { emit_store(o); },
+          [&](const ir::RedOp& o) { emit_red(o); }, [&](const ir::MmaOp& o) { emit_mma(o); },
+          [&](const ir::ElementwiseOp& o) { emit_elementwise(o); }, [&](const ir::ReduceOp& o) { emit_reduce(o); },
+          [&](const ir::CommitOp&) { line(helper("tw_cp_async_commit") + "();"); },
+          [&](const ir::DrainOp& o) { line(fmt::format("{}<{}>();", helper("tw_cp_async_wait"), o.pending)); },
+          [&](const ir::SyncOp& o) { line(o.scope == ir::SyncScope::Block ? "__syncthreads();" : "__syncwarp();"); },
+          [](const auto&) {}},
+      op.body);
 }
 
 void Emitter::emit_for(const ir::ForOp& op) {
@@ -380,7 +382,8 @@ std::string Emitter::mma_function(const target::MmaAtom& atom) {
   }
   std::string inputs;
   for (int i = 0; i < na; ++i) {
-    inputs += fmt::format("{}\"r\"({})", i == 0 ? "" : ", ", is_float ? fmt::format("__float_as_uint(a[{}])", i) : fmt::format("a[{}]", i));
+    inputs += fmt::format("{}\"r\"({})", i == 0 ? "" : ", ",
+                          is_float ? fmt::format("__float_as_uint(a[{}])", i) : fmt::format("a[{}]", i));
   }
   for (int i = 0; i < nb; ++i) {
     inputs += fmt::format(", \"r\"({})", is_float ? fmt::format("__float_as_uint(b[{}])", i) : fmt::format("b[{}]", i));
@@ -393,7 +396,8 @@ std::string Emitter::mma_function(const target::MmaAtom& atom) {
       "      : {}\n"
       "      : {});\n"
       "}}\n",
-      name, type, type, atom.ptx, numbers(0, nd), numbers(nd, na), numbers(nd + na, nb), numbers(0, nd), outputs, inputs);
+      name, type, type, atom.ptx, numbers(0, nd), numbers(nd, na), numbers(nd + na, nb), numbers(0, nd), outputs,
+      inputs);
   return name;
 }
 
@@ -422,7 +426,8 @@ void Emitter::emit_mma(const ir::MmaOp& op) {
     }
   }
   const std::string call = mma_function(*atom);
-  // Repeats of the atom: after its own registers come repeats along the columns, then along the rows (target::tile_mma).
+  // Repeats of the atom: after its own registers come repeats along the columns, then along the rows
+  // (target::tile_mma).
   auto repeats = [](const target::TvLayout& map, const ir::Value& value, int64_t own_columns) {
     const int64_t total = value.layout->value_count() / map.value_count();
     // Columns that one warp's registers span.
@@ -435,7 +440,9 @@ void Emitter::emit_mma(const ir::MmaOp& op) {
   const auto [am, ak] = repeats(atom->a_map, a_value, atom->k);
   const auto [bn, bk] = repeats(atom->b_map, b_value, atom->k);
   TW_CHECK(ak == bk);
-  auto per = [](const target::TvLayout& map, ElementType element) { return map.value_count() * size_bytes(element) / 4; };
+  auto per = [](const target::TvLayout& map, ElementType element) {
+    return map.value_count() * size_bytes(element) / 4;
+  };
   const int64_t pa = per(atom->a_map, atom->a);
   const int64_t pb = per(atom->b_map, atom->b);
   const int64_t pd = per(atom->c_map, atom->c);
@@ -453,8 +460,8 @@ void Emitter::emit_mma(const ir::MmaOp& op) {
   auto at = [](const std::string& outer, int64_t count, const std::string& inner, int64_t unit) {
     return add_text(scaled_text(outer, count * unit), scaled_text(inner, unit));
   };
-  line(fmt::format("{}(&{}[{}], &{}[{}], &{}[{}]);", call, array(op.result), at("m_", bn, "n_", pd), array(a), at("m_", ak, k, pa),
-                   array(b), at("n_", bk, k, pb)));
+  line(fmt::format("{}(&{}[{}], &{}[{}], &{}[{}]);", call, array(op.result), at("m_", bn, "n_", pd), array(a),
+                   at("m_", ak, k, pa), array(b), at("n_", bk, k, pb)));
   close();
   close();
   if (ak > 1) {
@@ -503,7 +510,8 @@ void Emitter::emit_fma(const ir::MmaOp& op) {
   auto read = [&](ValueId id, const codegen::ThreadTerms& terms, const codegen::ThreadTerms& along) {
     return element(id, add_text(map_index(terms, index), map_index(along, k)));
   };
-  line(fmt::format("{0}[{1}] = fmaf({2}, {3}, {0}[{1}]);", array(op.result), index, read(a, *a_terms, a_k), read(b, *b_terms, b_k)));
+  line(fmt::format("{0}[{1}] = fmaf({2}, {3}, {0}[{1}]);", array(op.result), index, read(a, *a_terms, a_k),
+                   read(b, *b_terms, b_k)));
   close_count(count);
   if (tile_k > 1) {
     close();
@@ -534,9 +542,11 @@ std::string Emitter::elementwise_text(const ir::ElementwiseOp& op, const std::st
     case ElementwiseKind::Div:
       return is_fast && is_float ? fmt::format("__fdividef({}, {})", x[0], x[1]) : infix("/");
     case ElementwiseKind::Maximum:
-      return is_float ? fmt::format("fmax{}({}, {})", f, x[0], x[1]) : fmt::format("{}({}, {})", helper("tw_max"), x[0], x[1]);
+      return is_float ? fmt::format("fmax{}({}, {})", f, x[0], x[1])
+                      : fmt::format("{}({}, {})", helper("tw_max"), x[0], x[1]);
     case ElementwiseKind::Minimum:
-      return is_float ? fmt::format("fmin{}({}, {})", f, x[0], x[1]) : fmt::format("{}({}, {})", helper("tw_min"), x[0], x[1]);
+      return is_float ? fmt::format("fmin{}({}, {})", f, x[0], x[1])
+                      : fmt::format("{}({}, {})", helper("tw_min"), x[0], x[1]);
     case ElementwiseKind::Neg:
       return fmt::format("(-{})", x[0]);
     case ElementwiseKind::Abs:
@@ -556,7 +566,8 @@ std::string Emitter::elementwise_text(const ir::ElementwiseOp& op, const std::st
     case ElementwiseKind::Erf:
       return call("erf" + f);
     case ElementwiseKind::Sigmoid:
-      return is_double ? fmt::format("(1.0 / (1.0 + exp(-{})))", x[0]) : call(helper(is_fast ? "tw_sigmoid_fast" : "tw_sigmoid"));
+      return is_double ? fmt::format("(1.0 / (1.0 + exp(-{})))", x[0])
+                       : call(helper(is_fast ? "tw_sigmoid_fast" : "tw_sigmoid"));
     case ElementwiseKind::Where:
       return fmt::format("({} ? {} : {})", x[0], x[1], x[2]);
     case ElementwiseKind::Cast:
@@ -590,8 +601,9 @@ std::string Emitter::elementwise_text(const ir::ElementwiseOp& op, const std::st
     case ElementType::F64:
       return fmt::format("(double){}", x[0]);
     case ElementType::I8:
-      return is_float ? fmt::format("(signed char){}({}, -128.0f, 127.0f)", helper("tw_to_int"), x[0])
-                      : fmt::format("(signed char){0}({1}(({2}), -128), 127)", helper("tw_min"), helper("tw_max"), x[0]);
+      return is_float
+                 ? fmt::format("(signed char){}({}, -128.0f, 127.0f)", helper("tw_to_int"), x[0])
+                 : fmt::format("(signed char){0}({1}(({2}), -128), 127)", helper("tw_min"), helper("tw_max"), x[0]);
     case ElementType::U8:
       return is_float ? fmt::format("(unsigned char){}({}, 0.0f, 255.0f)", helper("tw_to_int"), x[0])
                       : fmt::format("(unsigned char){0}({1}(({2}), 0), 255)", helper("tw_min"), helper("tw_max"), x[0]);
@@ -618,9 +630,11 @@ std::string Emitter::reduce_text(ir::ReduceKind kind, ElementType element, const
     case ir::ReduceKind::Add:
       return fmt::format("{} + {}", a, b);
     case ir::ReduceKind::Max:
-      return is_floating(element) ? fmt::format("{}({}, {})", element == ElementType::F64 ? "fmax" : "fmaxf", a, b) : fmt::format("{}({}, {})", helper("tw_max"), a, b);
+      return is_floating(element) ? fmt::format("{}({}, {})", element == ElementType::F64 ? "fmax" : "fmaxf", a, b)
+                                  : fmt::format("{}({}, {})", helper("tw_max"), a, b);
     case ir::ReduceKind::Min:
-      return is_floating(element) ? fmt::format("{}({}, {})", element == ElementType::F64 ? "fmin" : "fminf", a, b) : fmt::format("{}({}, {})", helper("tw_min"), a, b);
+      return is_floating(element) ? fmt::format("{}({}, {})", element == ElementType::F64 ? "fmin" : "fminf", a, b)
+                                  : fmt::format("{}({}, {})", helper("tw_min"), a, b);
     case ir::ReduceKind::Or:
       return fmt::format("{} | {}", a, b);
   }
@@ -658,7 +672,9 @@ void Emitter::emit_reduce(const ir::ReduceOp& op) {
   }
   TW_CHECK(kept_count == to.layout->value_count());
   declare(op.result);
-  const std::string type = is_floating(from.element) && from.element != ElementType::F64 ? "float" : (from.element == ElementType::Bool ? "int" : memory_type(from.element));
+  const std::string type = is_floating(from.element) && from.element != ElementType::F64
+                               ? "float"
+                               : (from.element == ElementType::Bool ? "int" : memory_type(from.element));
   std::string index;
   open_count(kept_count, index);
   const std::string sum = unique("s");
@@ -667,11 +683,15 @@ void Emitter::emit_reduce(const ir::ReduceOp& op) {
   if (reduced_count > 1) {
     line("#pragma unroll");
     open(fmt::format("for (int j = 1; j < {}; ++j)", reduced_count));
-    line(fmt::format("{} = {};", sum, reduce_text(op.kind, from.element, sum, element(op.operand, add_text(base, map_index(reduced, "j"))))));
+    line(fmt::format(
+        "{} = {};", sum,
+        reduce_text(op.kind, from.element, sum, element(op.operand, add_text(base, map_index(reduced, "j"))))));
     close();
   }
   for (auto mask = masks.rbegin(); mask != masks.rend(); ++mask) {
-    line(fmt::format("{} = {};", sum, reduce_text(op.kind, from.element, sum, fmt::format("__shfl_xor_sync(0xffffffffu, {}, {})", sum, *mask))));
+    line(fmt::format(
+        "{} = {};", sum,
+        reduce_text(op.kind, from.element, sum, fmt::format("__shfl_xor_sync(0xffffffffu, {}, {})", sum, *mask))));
   }
   if (is_packed(to)) {
     line(fmt::format("{}({}, {}, {});", helper("tw_set16"), array(op.result), index, to_storage(to.element, sum)));

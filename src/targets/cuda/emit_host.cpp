@@ -29,8 +29,7 @@ std::string Emitter::host_expression(ir::ExprId id) const {
   switch (node.kind) {
     case ExprKind::Const:
       return fmt::format("{}LL", node.value);
-    case ExprKind::Symbol:
-      {
+    case ExprKind::Symbol: {
       const auto name = symbol_names_.find(node.symbol);
       return fmt::format("(long long){}", name == symbol_names_.end() ? exprs.symbol(node.symbol).name : name->second);
     }
@@ -95,7 +94,8 @@ std::string Emitter::signature(bool is_device) const {
 }
 
 std::string Emitter::header_text() const {
-  std::string out = fmt::format("// {}: compiled from a tile program for {}.\n", function_.name, function_.machine->name);
+  std::string out =
+      fmt::format("// {}: compiled from a tile program for {}.\n", function_.name, function_.machine->name);
   if (!function_.constants.empty()) {
     out += "// Configuration:";
     for (const auto& [name, value] : function_.constants) {
@@ -103,8 +103,8 @@ std::string Emitter::header_text() const {
     }
     out += "\n";
   }
-  out += fmt::format("// Launch: {} threads a block, {} bytes of dynamic shared memory, one-dimensional grid", plan_.threads,
-                     plan_.shared_bytes);
+  out += fmt::format("// Launch: {} threads a block, {} bytes of dynamic shared memory, one-dimensional grid",
+                     plan_.threads, plan_.shared_bytes);
   for (const auto& space : plan_.spaces) {
     std::string points;
     for (ir::ExprId extent : space.extents) {
@@ -121,22 +121,47 @@ std::string Emitter::header_text() const {
   return out;
 }
 
-std::string Emitter::host_text() {
+std::string Emitter::host_prelude() {
+  return "#ifndef __CUDACC_RTC__\n"
+         "#include <cstdint>\n"
+         "#include <cuda_runtime.h>\n"
+         "\n"
+         "static long long tw_host_floor_div(long long a, long long b) {\n"
+         "  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);\n"
+         "}\n";
+}
+
+// Sizes alone decide which kernel serves a call; what else does not hold is the chosen launcher's to say.
+std::string Emitter::dispatcher_text(const std::string& general) const {
+  std::string condition;
+  for (const Precondition& precondition : plan_.preconditions) {
+    if (precondition.kind == Precondition::Kind::Condition) {
+      condition += fmt::format("{}{}", condition.empty() ? "" : " && ", host_expression(precondition.condition));
+    }
+  }
+  std::string arguments;
+  for (const LaunchParameter& parameter : plan_.parameters) {
+    arguments += parameter.name + ", ";
+  }
+  return fmt::format(
+      "// `{0}` where its assumptions hold, `{1}` for every other size.\n"
+      "extern \"C\" cudaError_t {0}_dispatch({2}{3}cudaStream_t tw_stream, const char** tw_why) {{\n"
+      "  if ({4}) return {0}_launch({5}tw_stream, tw_why);\n"
+      "  return {1}_launch({5}tw_stream, tw_why);\n"
+      "}}\n",
+      function_.name, general, signature(false), plan_.parameters.empty() ? "" : ", ",
+      condition.empty() ? "true" : condition, arguments);
+}
+
+std::string Emitter::launcher_text() {
   const std::string& name = function_.name;
   std::string out;
   auto add = [&](const std::string& text) { out += text + "\n"; };
-  add("#ifndef __CUDACC_RTC__");
-  add("#include <cstdint>");
-  add("#include <cuda_runtime.h>");
-  add("");
-  add("static long long tw_host_floor_div(long long a, long long b) {");
-  add("  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);");
-  add("}");
-  add("");
-  add("// Checks the preconditions and launches. Returns cudaErrorInvalidValue and says why in *tw_why (if given) when one does not");
+  add("// Checks the preconditions and launches. Returns cudaErrorInvalidValue and says why in *tw_why (if given) when "
+      "one does not");
   add("// hold; other errors come from the run-time. Asynchronous on `tw_stream`.");
-  add(fmt::format("extern \"C\" cudaError_t {}_launch({}{}cudaStream_t tw_stream, const char** tw_why) {{", name, signature(false),
-                  plan_.parameters.empty() ? "" : ", "));
+  add(fmt::format("extern \"C\" cudaError_t {}_launch({}{}cudaStream_t tw_stream, const char** tw_why) {{", name,
+                  signature(false), plan_.parameters.empty() ? "" : ", "));
   add("  (void)tw_host_floor_div;");
   add("  const char* tw_unused = nullptr;");
   add("  if (tw_why == nullptr) tw_why = &tw_unused;");
@@ -145,7 +170,8 @@ std::string Emitter::host_text() {
     for (char c : text) {
       escaped += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
     }
-    add(fmt::format("  if (!({})) {{\n    *tw_why = \"{}\";\n    return cudaErrorInvalidValue;\n  }}", condition, escaped));
+    add(fmt::format("  if (!({})) {{\n    *tw_why = \"{}\";\n    return cudaErrorInvalidValue;\n  }}", condition,
+                    escaped));
   };
   for (const LaunchParameter& parameter : plan_.parameters) {
     if (parameter.kind == LaunchParameter::Kind::Size) {
@@ -167,7 +193,9 @@ std::string Emitter::host_text() {
           continue;
         }
         add("  {");
-        add(fmt::format("    const std::uintptr_t tw_a = reinterpret_cast<std::uintptr_t>({}), tw_b = reinterpret_cast<std::uintptr_t>({});",
+        add(
+            fmt::format("    const std::uintptr_t tw_a = reinterpret_cast<std::uintptr_t>({}), tw_b = "
+                        "reinterpret_cast<std::uintptr_t>({});",
                         tensor_name(own), tensor_name(other)));
         add(fmt::format("    const long long tw_na = {}, tw_nb = {};", host_span(own), host_span(other)));
         add("    if (tw_a < tw_b + tw_nb && tw_b < tw_a + tw_na) {");
@@ -181,8 +209,10 @@ std::string Emitter::host_text() {
     add("  {");
     add("    long long tw_points = 1;");
     for (ir::ExprId extent : space.extents) {
-      add(fmt::format("    {{\n      const long long tw_n = {};\n      tw_points = tw_n <= 0 ? 0 : tw_points * tw_n;", host_expression(extent)));
-      add("      if (tw_points > 2147483647LL) {\n        *tw_why = \"at most 2^31 - 1 tiles\";\n        return cudaErrorInvalidValue;\n      }\n    }");
+      add(fmt::format("    {{\n      const long long tw_n = {};\n      tw_points = tw_n <= 0 ? 0 : tw_points * tw_n;",
+                      host_expression(extent)));
+      add("      if (tw_points > 2147483647LL) {\n        *tw_why = \"at most 2^31 - 1 tiles\";\n        return "
+          "cudaErrorInvalidValue;\n      }\n    }");
     }
     if (space.is_persistent) {
       add(fmt::format("    if (tw_points > {0}) tw_points = {0};", plan_.persistent_blocks));
@@ -192,18 +222,20 @@ std::string Emitter::host_text() {
   }
   add("  if (tw_grid == 0) return cudaSuccess;");
   if (plan_.shared_bytes > 0) {
-    add(fmt::format("  const cudaError_t tw_status = cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});", name,
-                    plan_.shared_bytes));
-    add("  if (tw_status != cudaSuccess) {\n    *tw_why = \"the device does not have the shared memory\";\n    return tw_status;\n  }");
+    add(fmt::format(
+        "  const cudaError_t tw_status = cudaFuncSetAttribute({}, cudaFuncAttributeMaxDynamicSharedMemorySize, {});",
+        name, plan_.shared_bytes));
+    add("  if (tw_status != cudaSuccess) {\n    *tw_why = \"the device does not have the shared memory\";\n    return "
+        "tw_status;\n  }");
   }
   std::string arguments;
   for (const LaunchParameter& parameter : plan_.parameters) {
     arguments += (arguments.empty() ? "" : ", ") + parameter.name;
   }
-  add(fmt::format("  {}<<<dim3(static_cast<unsigned>(tw_grid)), dim3({}), {}, tw_stream>>>({});", name, plan_.threads, plan_.shared_bytes, arguments));
+  add(fmt::format("  {}<<<dim3(static_cast<unsigned>(tw_grid)), dim3({}), {}, tw_stream>>>({});", name, plan_.threads,
+                  plan_.shared_bytes, arguments));
   add("  return cudaGetLastError();");
   add("}");
-  add("#endif  // __CUDACC_RTC__");
   return out;
 }
 

@@ -27,7 +27,8 @@ VectorType vector_type(ElementType element, int elems) {
     VectorType out;
     out.elems_per_component = per;
     out.name = count == 1 ? scalar : base + std::to_string(count);
-    out.components = count == 1 ? std::vector<std::string>{""} : std::vector<std::string>(kNames.begin(), kNames.begin() + count);
+    out.components =
+        count == 1 ? std::vector<std::string>{""} : std::vector<std::string>(kNames.begin(), kNames.begin() + count);
     return out;
   };
   switch (element) {
@@ -82,10 +83,12 @@ std::string fill_component(ElementType element, const VectorType& type, double f
 }  // namespace
 
 ElementType Emitter::element_of(const Region& region) const {
-  return region.is_global() ? function_.tensor(region.tensor()).element : function_.shared_object(region.shared()).element;
+  return region.is_global() ? function_.tensor(region.tensor()).element
+                            : function_.shared_object(region.shared()).element;
 }
 
-std::string Emitter::pointer_to(const Region& region, const std::string& address, const std::string& type, bool is_const) const {
+std::string Emitter::pointer_to(const Region& region, const std::string& address, const std::string& type,
+                                bool is_const) const {
   const char* qualifier = is_const ? "const " : "";
   return region.is_global() ? fmt::format("({}{}*)({})", qualifier, type, address)
                             : fmt::format("({}{}*)(tw_shared + ({}))", qualifier, type, address);
@@ -122,7 +125,8 @@ std::string Emitter::moved(const AccessPlan& plan, int axis, const std::vector<s
   return out;
 }
 
-std::string Emitter::register_index(const AccessPlan& plan, const std::vector<std::string>& variables, int64_t divide_by) {
+std::string Emitter::register_index(const AccessPlan& plan, const std::vector<std::string>& variables,
+                                    int64_t divide_by) {
   std::string out = "0";
   for (size_t i = plan.loops.size(); i-- > 0;) {
     out = add_text(out, scaled_text(variables[i], plan.loops[i].register_stride / divide_by));
@@ -182,10 +186,13 @@ PlaceOf Emitter::place_global(const Region& region, const AccessPlan& plan, cons
       }
       std::string room = unique("room");
       const bool is_simple = !is_wide(axis.lo) && !may_be_negative && !is_wide(tensor.extents[i]);
-      line(is_simple ? fmt::format("const int {} = {};", room,
-                                   function_.exprs.is_constant(axis.lo, 0) ? extent : fmt::format("{} - {}", operand(tensor.extents[i], false), operand(axis.lo, false)))
-                     : fmt::format("const int {} = {}({} - {}, {});", room, helper("tw_room"), operand(tensor.extents[i], true),
-                                   operand(axis.lo, true), axis.extent));
+      line(is_simple
+               ? fmt::format("const int {} = {};", room,
+                             function_.exprs.is_constant(axis.lo, 0)
+                                 ? extent
+                                 : fmt::format("{} - {}", operand(tensor.extents[i], false), operand(axis.lo, false)))
+               : fmt::format("const int {} = {}({} - {}, {});", room, helper("tw_room"),
+                             operand(tensor.extents[i], true), operand(axis.lo, true), axis.extent));
       std::string low;
       if (may_be_negative) {
         low = unique("low");
@@ -229,7 +236,8 @@ std::string Emitter::slot_base(const Region& region) {
   }
   std::string slot;
   if (auto version = function_.exprs.constant_value(region.version)) {
-    return std::to_string(layout.offset_bytes + (*version % object.ring + object.ring) % object.ring * layout.slot_bytes);
+    return std::to_string(layout.offset_bytes +
+                          (*version % object.ring + object.ring) % object.ring * layout.slot_bytes);
   }
   if (facts_.range(region.version).lo >= 0) {
     slot = fmt::format("(unsigned)({} % {})", operand(region.version, false), object.ring);
@@ -261,8 +269,10 @@ PlaceOf Emitter::place_shared(const Region& region, const AccessPlan& plan) {
         if (tile_axis[i] >= 0) {
           coordinate = add_text(coordinate, add_text(start(plan, tile_axis[i]), moved(plan, tile_axis[i], variables)));
         }
-        for (const codegen::ThreadTerm& term : codegen::axis_terms(function_.shared_object(region.shared()).layout->elements, i)) {
-          offset = add_text(offset, fmt::format("({}) / {} % {} * {}", coordinate, term.divisor, term.modulus, term.stride * size));
+        for (const codegen::ThreadTerm& term :
+             codegen::axis_terms(function_.shared_object(region.shared()).layout->elements, i)) {
+          offset = add_text(
+              offset, fmt::format("({}) / {} % {} * {}", coordinate, term.divisor, term.modulus, term.stride * size));
         }
       }
       if (is_swizzled) {
@@ -308,8 +318,8 @@ PlaceOf Emitter::place_shared(const Region& region, const AccessPlan& plan) {
       return Place{add_text(add_text(base, own), add_text(dynamic, loops_text(variables))), ""};
     };
   }
-  // A swizzle is linear over xor. Where the bits of the thread part and of the constants below the period never meet, their
-  // sum is their xor, and the thread part can be swizzled once for all accesses.
+  // A swizzle is linear over xor. Where the bits of the thread part and of the constants below the period never meet,
+  // their sum is their xor, and the thread part can be swizzled once for all accesses.
   const int64_t period = layout.swizzle.period();
   int64_t thread_bits = 0;
   for (int64_t thread = 0; thread < function_.threads; ++thread) {
@@ -342,9 +352,10 @@ PlaceOf Emitter::place_shared(const Region& region, const AccessPlan& plan) {
       return Place{add_text(base, fmt::format("{}({}, {}, {})", helper("tw_swizzle"), offset, mask, shift)), ""};
     };
   }
-  const std::string own =
-      thread_text == "0" ? "0"
-                         : hoist("const unsigned", "at", fmt::format("{}({}, {}, {})", helper("tw_swizzle"), thread_text, mask, shift));
+  const std::string own = thread_text == "0"
+                              ? "0"
+                              : hoist("const unsigned", "at",
+                                      fmt::format("{}({}, {}, {})", helper("tw_swizzle"), thread_text, mask, shift));
   return [=, this](const std::vector<std::string>& variables) {
     const std::string c = loops_text(variables);
     if (!have_low_bits) {
@@ -356,8 +367,8 @@ PlaceOf Emitter::place_shared(const Region& region, const AccessPlan& plan) {
       const std::string high = std::to_string(swizzled & ~(period - 1));
       return Place{add_text(add_text(base, low == "0" ? own : fmt::format("({} ^ {}u)", own, low)), high), ""};
     }
-    return Place{add_text(base, fmt::format("({} ^ ({}({}, {}, {}) & {}u)) + (({}) & ~{}u)", own, helper("tw_swizzle"), c, mask,
-                                            shift, period - 1, c, period - 1)),
+    return Place{add_text(base, fmt::format("({} ^ ({}({}, {}, {}) & {}u)) + (({}) & ~{}u)", own, helper("tw_swizzle"),
+                                            c, mask, shift, period - 1, c, period - 1)),
                  ""};
   };
 }
@@ -386,7 +397,8 @@ void Emitter::emit_copy(const ir::CopyOp& op) {
   const Place source = from(variables);
   const Place destination = to(variables);
   if (op.atom.kind == target::CopyKind::CpAsync) {
-    const std::string count = source.guard.empty() ? std::to_string(bytes) : fmt::format("{} ? {} : 0", source.guard, bytes);
+    const std::string count =
+        source.guard.empty() ? std::to_string(bytes) : fmt::format("{} ? {} : 0", source.guard, bytes);
     line(fmt::format("{}(tw_smem + ({}), {}, {});", helper(fmt::format("tw_cp_async{}", bytes)), destination.address,
                      source.address, count));
   } else {
@@ -414,7 +426,8 @@ void Emitter::emit_copy(const ir::CopyOp& op) {
 }
 
 void Emitter::emit_ldmatrix(const ir::LoadOp& op) {
-  auto plan = codegen::plan_ldmatrix(*function_.value(op.result).layout, op.source.perm.size(), op.matrices, op.transposed);
+  auto plan =
+      codegen::plan_ldmatrix(*function_.value(op.result).layout, op.source.perm.size(), op.matrices, op.transposed);
   if (!plan) {
     failure_ = fmt::format("the layout of `{}` is no fragment for ldmatrix", function_.value(op.result).name);
     return;
@@ -424,8 +437,8 @@ void Emitter::emit_ldmatrix(const ir::LoadOp& op) {
   PlaceOf from = place_shared(op.source, *plan);
   const std::vector<std::string> variables = open_loops(*plan);
   line(fmt::format("{}(&{}[{}], tw_smem + ({}));",
-                   helper(fmt::format("tw_ldmatrix_x{}{}", op.matrices, op.transposed ? "_trans" : "")), array(op.result),
-                   register_index(*plan, variables, 2), from(variables).address));
+                   helper(fmt::format("tw_ldmatrix_x{}{}", op.matrices, op.transposed ? "_trans" : "")),
+                   array(op.result), register_index(*plan, variables, 2), from(variables).address));
   close_loops(*plan);
   close();
 }
@@ -497,17 +510,20 @@ void Emitter::emit_store(const ir::StoreOp& op) {
     auto at = [&](int j) { return add_text(first, std::to_string(static_cast<int>(i) * per + j)); };
     std::string part;
     if (size_bytes(value.element) == 2 && per == 2) {
-      part = has_array && is_packed(value)
-                 ? fmt::format("{}[{}]", array(op.value), add_text(register_index(plan, variables, 2), std::to_string(i)))
-                 : fmt::format("{}({}, {})", helper("tw_pack"), bits16(op.value, at(0)), bits16(op.value, at(1)));
+      part =
+          has_array && is_packed(value)
+              ? fmt::format("{}[{}]", array(op.value), add_text(register_index(plan, variables, 2), std::to_string(i)))
+              : fmt::format("{}({}, {})", helper("tw_pack"), bits16(op.value, at(0)), bits16(op.value, at(1)));
     } else if (size_bytes(value.element) == 2) {
       part = bits16(op.value, at(0));
     } else if (per == 1) {
-      part = value.element == ElementType::Bool ? fmt::format("({}) ? 1 : 0", element(op.value, at(0))) : element(op.value, at(0));
+      part = value.element == ElementType::Bool ? fmt::format("({}) ? 1 : 0", element(op.value, at(0)))
+                                                : element(op.value, at(0));
     } else {
       const int bits = 8 * size_bytes(value.element);
       for (int j = 0; j < per; ++j) {
-        part += fmt::format("{}(unsigned)(unsigned char){} << {}", j == 0 ? "" : " | ", element(op.value, at(j)), j * bits);
+        part +=
+            fmt::format("{}(unsigned)(unsigned char){} << {}", j == 0 ? "" : " | ", element(op.value, at(j)), j * bits);
       }
     }
     parts += (i == 0 ? "" : ", ") + part;
@@ -533,7 +549,10 @@ void Emitter::emit_red(const ir::RedOp& op) {
     failure_ = "`red` of f32 other than add";
     return;
   }
-  const char* call = op.kind == ir::ReduceKind::Add ? "atomicAdd" : (op.kind == ir::ReduceKind::Max ? "atomicMax" : op.kind == ir::ReduceKind::Min ? "atomicMin" : "atomicOr");
+  const char* call = op.kind == ir::ReduceKind::Add ? "atomicAdd"
+                                                    : (op.kind == ir::ReduceKind::Max   ? "atomicMax"
+                                                       : op.kind == ir::ReduceKind::Min ? "atomicMin"
+                                                                                        : "atomicOr");
   open("");
   PlaceOf to = place(op.destination, plan, op.access.guards);
   const bool has_owner = open_owner(plan);

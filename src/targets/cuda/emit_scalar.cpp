@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <bit>
 #include <cctype>
 #include <cmath>
+#include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/strings.h"
@@ -92,7 +91,9 @@ std::string double_literal(double value) {
   return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
-void Emitter::line(const std::string& text) { body_ += std::string(static_cast<size_t>(depth_) * 2, ' ') + text + "\n"; }
+void Emitter::line(const std::string& text) {
+  body_ += std::string(static_cast<size_t>(depth_) * 2, ' ') + text + "\n";
+}
 
 void Emitter::open(const std::string& head) {
   line(head + (head.empty() ? "{" : " {"));
@@ -176,7 +177,9 @@ std::string Emitter::operand(ExprId id, bool as_wide) {
   return is_atom || text.find(' ') == std::string::npos ? text : "(" + text + ")";
 }
 
-std::string Emitter::wide_scalar(ExprId id) { return is_wide(id) ? scalar(id) : operand(id, true); }
+std::string Emitter::wide_scalar(ExprId id) {
+  return is_wide(id) ? scalar(id) : operand(id, true);
+}
 
 std::string Emitter::scalar(ExprId id) {
   const ir::ExprNode& node = function_.exprs.node(id);

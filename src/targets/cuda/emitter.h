@@ -30,7 +30,20 @@ using PlaceOf = std::function<Place(const std::vector<std::string>& variables)>;
 class Emitter {
  public:
   Emitter(const ir::Function& function, const EmitOptions& options);
-  Result<std::string> run();
+
+  // The parts of a file that one kernel needs.
+  struct Sections {
+    std::string header;
+    std::set<std::string> helpers;
+    std::map<std::string, std::string> mma_functions;
+    std::string kernel;
+    std::string launcher;
+  };
+  Result<Sections> sections();
+  // What launchers share.
+  static std::string host_prelude();
+  // A function that calls this kernel's launcher where its assumptions on sizes hold, else the other's.
+  [[nodiscard]] std::string dispatcher_text(const std::string& general) const;
 
  private:
   // Text.
@@ -108,7 +121,7 @@ class Emitter {
 
   // Host.
   std::string signature(bool is_device) const;
-  std::string host_text();
+  std::string launcher_text();
   std::string header_text() const;
 
   const ir::Function& function_;

@@ -43,14 +43,20 @@ __device__ __forceinline__ int tw_room(long long left, int extent) {
   return left < 0 ? 0 : (left < extent ? (int)left : extent);
 }
 )"},
-      {"tw_swizzle", {}, R"(// Of a byte offset: the bits under `mask`, shifted down by `shift`, are xored into the bits below.
+      {"tw_swizzle",
+       {},
+       R"(// Of a byte offset: the bits under `mask`, shifted down by `shift`, are xored into the bits below.
 __device__ __forceinline__ unsigned tw_swizzle(unsigned offset, unsigned mask, int shift) {
   return offset ^ ((offset & mask) >> shift);
 }
 )"},
-      {"tw_lo16", {}, R"(__device__ __forceinline__ unsigned short tw_lo16(unsigned pair) { return (unsigned short)(pair & 0xffffu); }
+      {"tw_lo16",
+       {},
+       R"(__device__ __forceinline__ unsigned short tw_lo16(unsigned pair) { return (unsigned short)(pair & 0xffffu); }
 )"},
-      {"tw_hi16", {}, R"(__device__ __forceinline__ unsigned short tw_hi16(unsigned pair) { return (unsigned short)(pair >> 16); }
+      {"tw_hi16",
+       {},
+       R"(__device__ __forceinline__ unsigned short tw_hi16(unsigned pair) { return (unsigned short)(pair >> 16); }
 )"},
       {"tw_get16", {"tw_lo16", "tw_hi16"}, R"(// Element i of an array of pairs.
 __device__ __forceinline__ unsigned short tw_get16(const unsigned* pairs, int i) {
@@ -61,9 +67,13 @@ __device__ __forceinline__ unsigned short tw_get16(const unsigned* pairs, int i)
   pairs[i >> 1] = i & 1 ? (pairs[i >> 1] & 0xffffu) | ((unsigned)x << 16) : (pairs[i >> 1] & 0xffff0000u) | x;
 }
 )"},
-      {"tw_pack", {}, R"(__device__ __forceinline__ unsigned tw_pack(unsigned short lo, unsigned short hi) { return (unsigned)hi << 16 | lo; }
+      {"tw_pack",
+       {},
+       R"(__device__ __forceinline__ unsigned tw_pack(unsigned short lo, unsigned short hi) { return (unsigned)hi << 16 | lo; }
 )"},
-      {"tw_from_bf16", {}, R"(__device__ __forceinline__ float tw_from_bf16(unsigned short x) { return __uint_as_float((unsigned)x << 16); }
+      {"tw_from_bf16",
+       {},
+       R"(__device__ __forceinline__ float tw_from_bf16(unsigned short x) { return __uint_as_float((unsigned)x << 16); }
 )"},
       {"tw_to_bf16", {}, R"(__device__ __forceinline__ unsigned short tw_to_bf16(float x) {
   unsigned short r;
@@ -112,7 +122,9 @@ __device__ __forceinline__ int tw_to_int(float x, float lo, float hi) {
 )"},
       {"tw_sigmoid", {}, R"(__device__ __forceinline__ float tw_sigmoid(float x) { return 1.0f / (1.0f + expf(-x)); }
 )"},
-      {"tw_sigmoid_fast", {}, R"(__device__ __forceinline__ float tw_sigmoid_fast(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
+      {"tw_sigmoid_fast",
+       {},
+       R"(__device__ __forceinline__ float tw_sigmoid_fast(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 )"},
       {"tw_tanh_fast", {}, R"(__device__ __forceinline__ float tw_tanh_fast(float x) {
   float r;
@@ -141,7 +153,9 @@ __device__ __forceinline__ void tw_cp_async16(unsigned to, const void* from, int
   asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
 }
 )"},
-      {"tw_cp_async_commit", {}, R"(__device__ __forceinline__ void tw_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+      {"tw_cp_async_commit",
+       {},
+       R"(__device__ __forceinline__ void tw_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 )"},
       {"tw_cp_async_wait", {}, R"(// Until at most N groups of this thread are under way.
 template <int N>

@@ -17,7 +17,9 @@ bool is_inline(const Op& op) {
 
 }  // namespace
 
-bool is_packed(const ir::Value& value) { return size_bytes(value.element) == 2 && value.layout->value_count() % 2 == 0; }
+bool is_packed(const ir::Value& value) {
+  return size_bytes(value.element) == 2 && value.layout->value_count() % 2 == 0;
+}
 
 int64_t register_count(const ir::Value& value) {
   const int64_t count = value.layout->value_count();
@@ -128,7 +130,8 @@ void Registers::number(const ir::Block& block, int& next) {
       // The end is not known before the body is numbered; a count of its ops gives it.
       int count = 0;
       ir::for_each_op(loop->body, [&](const Op& inner) {
-        count += std::holds_alternative<ir::IfOp>(inner.body) ? 2 : (std::holds_alternative<ir::ForOp>(inner.body) ? 2 : 1);
+        count +=
+            std::holds_alternative<ir::IfOp>(inner.body) ? 2 : (std::holds_alternative<ir::ForOp>(inner.body) ? 2 : 1);
       });
       loops_.push_back({position, position + count + 1});
       number(loop->body, next);

@@ -9,8 +9,9 @@
 
 namespace tw::targets::cuda {
 
-// Where register tiles live: each value gets an array, values that continue one another (what a loop carries, accumulators)
-// share one when their lifetimes do not overlap; constants, iotas, scalars and broadcasts are written inline.
+// Where register tiles live: each value gets an array, values that continue one another (what a loop carries,
+// accumulators) share one when their lifetimes do not overlap; constants, iotas, scalars and broadcasts are written
+// inline.
 class Registers {
  public:
   explicit Registers(const ir::Function& function);
