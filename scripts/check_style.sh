@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Format (clang-format 19) and names (clang-tidy 19), after making sure that the naming rules fire at all.
 #   scripts/check_style.sh format          every tracked C++ file
+#   scripts/check_style.sh fix             formats them
 #   scripts/check_style.sh names [BASE]    files changed since BASE (default: where the branch left origin/main, else the
 #                                          last commit)
 #   scripts/check_style.sh --all [--deep]  both, whole tree; --deep with every check of .clang-tidy instead of names only
@@ -52,6 +53,7 @@ command=("${naming[@]}")
 mode="${1:-both}"
 case "$mode" in
   format) check_format ;;
+  fix) clang-format-19 -i "${sources[@]}" ;;
   names | both)
     [ "$mode" = both ] && check_format
     check_rules_fire
@@ -74,7 +76,7 @@ case "$mode" in
     tidy "${sources[@]}"
     ;;
   *)
-    echo "check_style.sh: what is '$mode'? (format, names [BASE], --all [--deep])" >&2
+    echo "check_style.sh: what is '$mode'? (format, fix, names [BASE], --all [--deep])" >&2
     exit 2
     ;;
 esac
