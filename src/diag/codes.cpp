@@ -22,7 +22,9 @@ const std::vector<CodeInfo>& registry() {
 
 }  // namespace
 
-std::span<const CodeInfo> all_codes() { return registry(); }
+std::span<const CodeInfo> all_codes() {
+  return registry();
+}
 
 const CodeInfo* find_code(uint16_t number) {
   auto found = std::ranges::lower_bound(registry(), number, {}, &CodeInfo::number);
