@@ -50,7 +50,9 @@ const std::vector<Builtin>& table() {
 
 }  // namespace
 
-std::span<const Builtin> builtins() { return table(); }
+std::span<const Builtin> builtins() {
+  return table();
+}
 
 const Builtin* find_builtin(std::string_view name) {
   static const std::unordered_map<std::string_view, const Builtin*> index = [] {

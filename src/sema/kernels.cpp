@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <map>
-
 #include <fmt/format.h>
+#include <map>
 
 #include "base/strings.h"
 #include "sema/lowering.h"
@@ -133,8 +132,9 @@ class FileReader {
       const auto* name = (call != nullptr ? *call->callee : value).as<syntax::Name>();
       const Builtin* builtin = name != nullptr ? find_builtin(name->id) : nullptr;
       if (builtin == nullptr || builtin->kind != BuiltinKind::Decorator) {
-        note(sink_.report(codes::FunctionRole{}, value.span, function.name.text,
-                          name != nullptr ? fmt::format("decorator `@{}`", name->id) : "a decorator that is no name")
+        note(sink_
+                 .report(codes::FunctionRole{}, value.span, function.name.text,
+                         name != nullptr ? fmt::format("decorator `@{}`", name->id) : "a decorator that is no name")
                  .emit());
       } else if (!builtin->is_lowered) {
         note(sink_.report(codes::NotLowered{}, value.span, fmt::format("`@{}`", builtin->name)).emit());
@@ -218,9 +218,11 @@ class FileReader {
     }
     std::vector<const syntax::Expr*> entries;
     if (const auto* tuple = configs->as<syntax::TupleExpr>()) {
-      std::ranges::transform(tuple->elements, std::back_inserter(entries), [](const syntax::ExprPtr& e) { return e.get(); });
+      std::ranges::transform(tuple->elements, std::back_inserter(entries),
+                             [](const syntax::ExprPtr& e) { return e.get(); });
     } else if (const auto* list = configs->as<syntax::ListExpr>()) {
-      std::ranges::transform(list->elements, std::back_inserter(entries), [](const syntax::ExprPtr& e) { return e.get(); });
+      std::ranges::transform(list->elements, std::back_inserter(entries),
+                             [](const syntax::ExprPtr& e) { return e.get(); });
     } else {
       entries.push_back(configs);
     }
@@ -229,7 +231,8 @@ class FileReader {
       out.push_back(read_configuration(kernel, *entry));
     }
     if (out.empty()) {
-      note(sink_.report(codes::WrongKind{}, configs->span, "`configs`", "empty", "a tuple of `dict(NAME=value, ..)`").emit());
+      note(sink_.report(codes::WrongKind{}, configs->span, "`configs`", "empty", "a tuple of `dict(NAME=value, ..)`")
+               .emit());
       return {{}};
     }
     return out;
@@ -243,7 +246,8 @@ class FileReader {
     const auto* record = value.as<RecordValue>();
     if (record == nullptr) {
       if (!value.is_poison()) {
-        note(sink_.report(codes::WrongKind{}, entry.span, "a configuration", "something else", "`dict(NAME=value, ..)`").emit());
+        note(sink_.report(codes::WrongKind{}, entry.span, "a configuration", "something else", "`dict(NAME=value, ..)`")
+                 .emit());
       }
       take_failure(reader);
       return out;
@@ -260,8 +264,9 @@ class FileReader {
         constant = scratch.exprs.constant_value(boolean->expr);
       }
       if (!constant) {
-        note(sink_.report(codes::WrongKind{}, entry.span, fmt::format("`{}` in a configuration", name), "something else",
-                          "an integer or truth value")
+        note(sink_
+                 .report(codes::WrongKind{}, entry.span, fmt::format("`{}` in a configuration", name), "something else",
+                         "an integer or truth value")
                  .emit());
         continue;
       }
@@ -306,8 +311,8 @@ Checked<std::vector<KernelDecl>> kernels_of(const syntax::Module& module, diag::
   return FileReader(module, sink).run();
 }
 
-Checked<std::vector<Binding>> configurations_with(const syntax::Module& module, const KernelDecl& kernel, const Binding& overrides,
-                                                  diag::Sink& sink) {
+Checked<std::vector<Binding>> configurations_with(const syntax::Module& module, const KernelDecl& kernel,
+                                                  const Binding& overrides, diag::Sink& sink) {
   return FileReader(module, sink).bind_all(kernel, overrides);
 }
 
@@ -333,7 +338,8 @@ Checked<const target::Machine*> machine_of(const KernelDecl& kernel, std::string
   }
   diag::Builder builder = sink.report(codes::UnknownTarget{}, span, name, known_targets());
   if (std::optional<std::string> near = nearest(name, known); near && override_name.empty() && written != nullptr) {
-    builder.fixit({fmt::format("use target {}", *near), {{span, fmt::format("\"{}\"", *near)}}, diag::Applicability::MaybeWrong});
+    builder.fixit(
+        {fmt::format("use target {}", *near), {{span, fmt::format("\"{}\"", *near)}}, diag::Applicability::MaybeWrong});
   }
   return fail(builder.emit());
 }

@@ -2,11 +2,10 @@
 // The table of names, the stub for editors and the reference speak of the same language.
 #include <algorithm>
 #include <fstream>
-#include <iterator>
-#include <set>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
+#include <set>
 
 #include "base/strings.h"
 #include "sema/builtins.h"
@@ -22,7 +21,8 @@ std::string read_file(const std::string& path) {
 }
 
 bool is_word(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
+  return !text.empty() &&
+         std::ranges::all_of(text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; });
 }
 
 // `def name(`, `class name`, `name: ...` at the top level; names that start with an underscore are the stub's own.

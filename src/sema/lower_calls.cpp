@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/strings.h"
@@ -23,15 +22,19 @@ std::optional<Arguments> Lowering::bind(const Builtin& builtin, const syntax::Ca
   const auto limit = std::ranges::count_if(parameters, [](const BuiltinParameter& p) { return !p.is_keyword_only; });
   for (const syntax::Argument& argument : call.arguments) {
     if (argument.is_keyword()) {
-      auto found = std::ranges::find_if(parameters, [&](const BuiltinParameter& p) { return !p.is_variadic && p.name == argument.name.text; });
+      auto found = std::ranges::find_if(
+          parameters, [&](const BuiltinParameter& p) { return !p.is_variadic && p.name == argument.name.text; });
       if (found == parameters.end()) {
         std::vector<std::string> known;
         for (const BuiltinParameter& parameter : parameters) {
           known.push_back(parameter.name);
         }
-        diag::Builder builder = sink_.report(codes::UnknownArgument{}, argument.name.span, builtin.name, argument.name.text);
+        diag::Builder builder =
+            sink_.report(codes::UnknownArgument{}, argument.name.span, builtin.name, argument.name.text);
         if (std::optional<std::string> near = nearest(argument.name.text, known)) {
-          builder.fixit({fmt::format("did you mean `{}`?", *near), {{argument.name.span, *near}}, diag::Applicability::MaybeWrong});
+          builder.fixit({fmt::format("did you mean `{}`?", *near),
+                         {{argument.name.span, *near}},
+                         diag::Applicability::MaybeWrong});
         } else if (!known.empty()) {
           builder.note(fmt::format("its arguments are {}", join(known, ", ")));
         }
@@ -57,7 +60,9 @@ std::optional<Arguments> Lowering::bind(const Builtin& builtin, const syntax::Ca
       ++next;
     }
     if (next == parameters.size()) {
-      note(sink_.report(codes::TooManyArguments{}, argument.value->span, builtin.name, limit, std::ranges::count_if(call.arguments, [](const syntax::Argument& a) { return !a.is_keyword(); }))
+      note(sink_
+               .report(codes::TooManyArguments{}, argument.value->span, builtin.name, limit,
+                       std::ranges::count_if(call.arguments, [](const syntax::Argument& a) { return !a.is_keyword(); }))
                .emit());
       return std::nullopt;
     }
@@ -84,7 +89,8 @@ std::optional<Arguments> Lowering::bind(const Builtin& builtin, const syntax::Ca
 
 Value Lowering::eval_call(const syntax::Expr& expr, const syntax::Call& node) {
   // `x.to(t)` is the one method.
-  if (const auto* attribute = node.callee->as<syntax::Attribute>(); attribute != nullptr && attribute->name.text == "to") {
+  if (const auto* attribute = node.callee->as<syntax::Attribute>();
+      attribute != nullptr && attribute->name.text == "to") {
     const Value base = eval(*attribute->base);
     if (base.is<MemoryValue>()) {
       note(sink_.report(codes::NoAttribute{}, attribute->name.span, describe(base), "to")
@@ -127,8 +133,8 @@ Value Lowering::call_builtin(const syntax::Expr& expr, const syntax::Call& node,
   if (builtin.id == BuiltinId::k_cp_async) {
     return call_cp_async(node, span);
   }
-  if (builtin.kind == BuiltinKind::Word || builtin.kind == BuiltinKind::Type || builtin.kind == BuiltinKind::Declaration ||
-      builtin.kind == BuiltinKind::Decorator) {
+  if (builtin.kind == BuiltinKind::Word || builtin.kind == BuiltinKind::Type ||
+      builtin.kind == BuiltinKind::Declaration || builtin.kind == BuiltinKind::Decorator) {
     diag::Builder builder = sink_.report(codes::NotCallable{}, node.callee->span, fmt::format("`{}`", builtin.name));
     if (builtin.kind == BuiltinKind::Type) {
       builder.note(fmt::format("conversion is written `x.to({})`", builtin.name));
@@ -168,7 +174,8 @@ Value Lowering::call_builtin(const syntax::Expr& expr, const syntax::Call& node,
       auto* range = value.as<RangeValue>();
       const int64_t stages = eval_bounded(arguments.get("stages"), "`stages`", 1, 64, "1 to 64");
       if (range == nullptr) {
-        return poison_wrong_kind(arguments.get("range").span, "the first argument of `pipeline`", value, "a `range(..)`");
+        return poison_wrong_kind(arguments.get("range").span, "the first argument of `pipeline`", value,
+                                 "a `range(..)`");
       }
       if (stages < 0) {
         return PoisonValue{};
@@ -185,11 +192,17 @@ Value Lowering::call_builtin(const syntax::Expr& expr, const syntax::Call& node,
           std::optional<int64_t> begin = exprs().constant_value(range->begin);
           std::optional<int64_t> end = exprs().constant_value(range->end);
           if (!begin || !end) {
-            note(sink_.report(codes::NotCompileTime{}, item->span, "the range of `static`", text_of(begin ? range->end : range->begin)).emit());
+            note(sink_
+                     .report(codes::NotCompileTime{}, item->span, "the range of `static`",
+                             text_of(begin ? range->end : range->begin))
+                     .emit());
             return PoisonValue{};
           }
           if (*end > *begin && (*end - *begin) / range->step > kMaxExpandedIterations) {
-            note(sink_.report(codes::ExpansionTooLarge{}, item->span, "the loop", (*end - *begin) / range->step, kMaxExpandedIterations).emit());
+            note(sink_
+                     .report(codes::ExpansionTooLarge{}, item->span, "the loop", (*end - *begin) / range->step,
+                             kMaxExpandedIterations)
+                     .emit());
             return PoisonValue{};
           }
           for (int64_t i = *begin; i < *end; i += range->step) {
@@ -291,7 +304,10 @@ Value Lowering::call_builtin(const syntax::Expr& expr, const syntax::Call& node,
         return PoisonValue{};
       }
       if (std::optional<int64_t> divisor = exprs().constant_value(*b); divisor && *divisor <= 0) {
-        note(sink_.report(codes::CompileTimeArithmetic{}, span, "cdiv", text_of(*a), *divisor == 0 ? "0" : text_of(*b), "a divisor is positive").emit());
+        note(sink_
+                 .report(codes::CompileTimeArithmetic{}, span, "cdiv", text_of(*a), *divisor == 0 ? "0" : text_of(*b),
+                         "a divisor is positive")
+                 .emit());
         return PoisonValue{};
       }
       return IntValue{exprs().ceil_div(*a, *b)};
@@ -330,7 +346,9 @@ Value Lowering::call_dict(const syntax::Call& node) {
   RecordValue record;
   for (const syntax::Argument& argument : node.arguments) {
     if (!argument.is_keyword()) {
-      note(sink_.report(codes::TooManyArguments{}, argument.value->span, "dict", 0, 1).note("its fields are named: `dict(M=i, N=j)`").emit());
+      note(sink_.report(codes::TooManyArguments{}, argument.value->span, "dict", 0, 1)
+               .note("its fields are named: `dict(M=i, N=j)`")
+               .emit());
       return PoisonValue{};
     }
     record.fields.emplace_back(argument.name.text, eval(*argument.value));
@@ -357,9 +375,12 @@ Value Lowering::call_function(const syntax::Expr& expr, const syntax::Call& node
   for (const syntax::Argument& argument : node.arguments) {
     const syntax::Parameter* parameter = nullptr;
     if (argument.is_keyword()) {
-      auto found = std::ranges::find_if(function.parameters, [&](const syntax::Parameter& p) { return p.name.text == argument.name.text; });
+      auto found = std::ranges::find_if(function.parameters,
+                                        [&](const syntax::Parameter& p) { return p.name.text == argument.name.text; });
       if (found == function.parameters.end()) {
-        note(sink_.report(codes::UnknownArgument{}, argument.name.span, name, argument.name.text).label(function.name.span, "declared here").emit());
+        note(sink_.report(codes::UnknownArgument{}, argument.name.span, name, argument.name.text)
+                 .label(function.name.span, "declared here")
+                 .emit());
         is_good = false;
         continue;
       }
@@ -368,7 +389,9 @@ Value Lowering::call_function(const syntax::Expr& expr, const syntax::Call& node
       parameter = &function.parameters[next++];
     }
     if (parameter == nullptr || callee->names.contains(parameter->name.text)) {
-      note(sink_.report(codes::TooManyArguments{}, argument.value->span, name, function.parameters.size(), node.arguments.size())
+      note(sink_
+               .report(codes::TooManyArguments{}, argument.value->span, name, function.parameters.size(),
+                       node.arguments.size())
                .label(function.name.span, "declared here")
                .emit());
       return PoisonValue{};
@@ -381,7 +404,9 @@ Value Lowering::call_function(const syntax::Expr& expr, const syntax::Call& node
     }
     if (parameter.default_value == nullptr) {
       if (is_good) {
-        note(sink_.report(codes::MissingArgument{}, expr.span, name, parameter.name.text).label(parameter.name.span, "declared here").emit());
+        note(sink_.report(codes::MissingArgument{}, expr.span, name, parameter.name.text)
+                 .label(parameter.name.span, "declared here")
+                 .emit());
       }
       is_good = false;
       continue;
@@ -410,7 +435,8 @@ Value Lowering::call_function(const syntax::Expr& expr, const syntax::Call& node
 
 Value Lowering::call_lambda(const LambdaValue& lambda, std::vector<Value> arguments, Span span) {
   if (arguments.size() != lambda.lambda->parameters.size()) {
-    note(sink_.report(codes::TooManyArguments{}, span, "lambda", lambda.lambda->parameters.size(), arguments.size()).emit());
+    note(sink_.report(codes::TooManyArguments{}, span, "lambda", lambda.lambda->parameters.size(), arguments.size())
+             .emit());
     return PoisonValue{};
   }
   if (!take_step(span, 1 + lambda.frame->names.size() / 8)) {
@@ -455,7 +481,9 @@ Value Lowering::call_range(const Arguments& arguments, Span span) {
 Value Lowering::call_tiles(const Arguments& arguments, Span span) {
   TilesValue tiles;
   if (arguments.rest().empty()) {
-    note(sink_.report(codes::MissingArgument{}, span, "tiles", "extents").note("`tiles(cdiv(M, BM), cdiv(N, BN))` runs over all pairs").emit());
+    note(sink_.report(codes::MissingArgument{}, span, "tiles", "extents")
+             .note("`tiles(cdiv(M, BM), cdiv(N, BN))` runs over all pairs")
+             .emit());
     return PoisonValue{};
   }
   bool is_good = true;
@@ -483,7 +511,10 @@ Value Lowering::call_tiles(const Arguments& arguments, Span span) {
     if (const auto* raster = value.as<RasterValue>()) {
       tiles.raster = *raster;
       if (arguments.rest().size() < 2) {
-        note(sink_.report(codes::WrongKind{}, order->span, "`order`", "a grouped order of one axis", "at least two extents to group").emit());
+        note(sink_
+                 .report(codes::WrongKind{}, order->span, "`order`", "a grouped order of one axis",
+                         "at least two extents to group")
+                 .emit());
         is_good = false;
       }
     } else {
@@ -509,7 +540,8 @@ Value Lowering::call_assume(const Arguments& arguments) {
       continue;
     }
     if (run_time_depth_ > 0) {
-      report_not_lowered(condition->span, "`assume` inside a loop or branch", "assumptions are about sizes and arguments; state them at the top of the kernel");
+      report_not_lowered(condition->span, "`assume` inside a loop or branch",
+                         "assumptions are about sizes and arguments; state them at the top of the kernel");
       continue;
     }
     std::optional<int64_t> known = exprs().constant_value(*expr);
@@ -567,11 +599,15 @@ Value Lowering::call_tag(const Arguments& arguments, Span span) {
   const Value value = eval(target);
   const auto* memory = value.as<MemoryValue>();
   const auto* tensor = memory != nullptr ? std::get_if<ir::TensorId>(&memory->object) : nullptr;
-  if (tensor == nullptr || std::ranges::any_of(memory->axes, [](const MemoryAxis& axis) { return axis.kind != MemoryAxis::Kind::Whole; })) {
+  if (tensor == nullptr ||
+      std::ranges::any_of(memory->axes, [](const MemoryAxis& axis) { return axis.kind != MemoryAxis::Kind::Whole; })) {
     return poison_wrong_kind(target.span, "the first argument of `tag`", value, "a whole tensor parameter");
   }
   if (run_time_depth_ > 0) {
-    note(sink_.report(codes::Placement{}, span, "`tag(..)`", "inside a loop or branch", "a tag belongs to the tensor; give it at the top of the kernel").emit());
+    note(sink_
+             .report(codes::Placement{}, span, "`tag(..)`", "inside a loop or branch",
+                     "a tag belongs to the tensor; give it at the top of the kernel")
+             .emit());
     return PoisonValue{};
   }
   std::optional<ir::TagMap> map = eval_tag_map(arguments.get("map"), memory->axes.size(), "the map of `tag`");
@@ -632,7 +668,9 @@ Value Lowering::call_check(const Arguments& arguments, Span span) {
   const syntax::Expr& operand = arguments.get("x");
   const Value value = eval(operand);
   if (value.is<MemoryValue>()) {
-    note(sink_.report(codes::WrongKind{}, operand.span, "the first argument of `check`", describe(value), "a register tile")
+    note(sink_
+             .report(codes::WrongKind{}, operand.span, "the first argument of `check`", describe(value),
+                     "a register tile")
              .note("check the value before it is stored")
              .emit());
     return PoisonValue{};
@@ -669,7 +707,8 @@ Value Lowering::call_check(const Arguments& arguments, Span span) {
     for (ir::SymbolId axis : map->axes) {
       indices.emplace_back(IntValue{exprs().symbol_ref(axis)});
     }
-    std::optional<ExprId> holds = to_bool(call_lambda(*lambda, std::move(indices), where->span), where->span, "the result of `where`");
+    std::optional<ExprId> holds =
+        to_bool(call_lambda(*lambda, std::move(indices), where->span), where->span, "the result of `where`");
     if (!holds) {
       return PoisonValue{};
     }

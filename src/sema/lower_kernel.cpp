@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/strings.h"
@@ -47,7 +46,8 @@ void Lowering::report_not_lowered(Span span, std::string_view what, std::string_
   note(builder.emit());
 }
 
-std::optional<Binding> Lowering::bind_consts(const syntax::FunctionDef& kernel, const Binding& given, bool report_missing) {
+std::optional<Binding> Lowering::bind_consts(const syntax::FunctionDef& kernel, const Binding& given,
+                                             bool report_missing) {
   Binding out;
   bool is_complete = true;
   for (const syntax::Parameter& parameter : kernel.parameters) {
@@ -67,7 +67,8 @@ std::optional<Binding> Lowering::bind_consts(const syntax::FunctionDef& kernel, 
     } else if (parameter.default_value == nullptr) {
       if (report_missing) {
         note(sink_.report(codes::ConstWithoutValue{}, parameter.name.span, name, kernel.name.text)
-                 .note(fmt::format("give it a default (`{}: const = ..`), list it in `configs=`, or pass --param={}=..", name, name))
+                 .note(fmt::format("give it a default (`{}: const = ..`), list it in `configs=`, or pass --param={}=..",
+                                   name, name))
                  .emit());
       }
       is_complete = false;
@@ -132,8 +133,10 @@ void Lowering::options(const Binding& binding) {
   if (const syntax::Expr* threads = arguments->find("threads")) {
     if (std::optional<int64_t> value = eval_const_int(*threads, "`threads`")) {
       if (*value <= 0 || *value % machine_->warp_threads != 0 || *value > machine_->max_threads_per_block) {
-        note(sink_.report(codes::LaunchShape{}, threads->span, "threads", *value, machine_->name,
-                          fmt::format("expected a multiple of {} up to {}", machine_->warp_threads, machine_->max_threads_per_block))
+        note(sink_
+                 .report(codes::LaunchShape{}, threads->span, "threads", *value, machine_->name,
+                         fmt::format("expected a multiple of {} up to {}", machine_->warp_threads,
+                                     machine_->max_threads_per_block))
                  .emit());
       } else {
         function_.threads = static_cast<int>(*value);
@@ -143,8 +146,9 @@ void Lowering::options(const Binding& binding) {
   if (const syntax::Expr* blocks = arguments->find("min_blocks")) {
     if (std::optional<int64_t> value = eval_const_int(*blocks, "`min_blocks`")) {
       if (*value < 1 || *value > machine_->max_blocks_per_sm) {
-        note(sink_.report(codes::LaunchShape{}, blocks->span, "min_blocks", *value, machine_->name,
-                          fmt::format("expected 1 to {} blocks a multiprocessor", machine_->max_blocks_per_sm))
+        note(sink_
+                 .report(codes::LaunchShape{}, blocks->span, "min_blocks", *value, machine_->name,
+                         fmt::format("expected 1 to {} blocks a multiprocessor", machine_->max_blocks_per_sm))
                  .emit());
       } else {
         function_.min_blocks = static_cast<int>(*value);
@@ -154,7 +158,10 @@ void Lowering::options(const Binding& binding) {
   if (const syntax::Expr* sync = arguments->find("sync")) {
     if (std::optional<std::string> value = eval_string(*sync, "`sync`")) {
       if (*value != "auto" && *value != "manual") {
-        note(sink_.report(codes::WrongKind{}, sync->span, "`sync`", fmt::format("\"{}\"", *value), "\"auto\" or \"manual\"").emit());
+        note(sink_
+                 .report(codes::WrongKind{}, sync->span, "`sync`", fmt::format("\"{}\"", *value),
+                         "\"auto\" or \"manual\"")
+                 .emit());
       }
       function_.sync = *value == "manual" ? ir::SyncMode::Manual : ir::SyncMode::Auto;
     }
@@ -171,7 +178,8 @@ void Lowering::parameters() {
 }
 
 void Lowering::parameter(const syntax::Parameter& parameter) {
-  static constexpr std::string_view kForms = "`In[t, dims]`, `Out[..]`, `InOut[..]`, `Acc[t, dims, op]`, `Work[..]`, `i32`, `i64`, `f32` or `const`";
+  static constexpr std::string_view kForms =
+      "`In[t, dims]`, `Out[..]`, `InOut[..]`, `Acc[t, dims, op]`, `Work[..]`, `i32`, `i64`, `f32` or `const`";
   const std::string& name = parameter.name.text;
   if (parameter.annotation == nullptr) {
     note(sink_.report(codes::ParameterForm{}, parameter.name.span, name, "has no type", kForms).emit());
@@ -183,7 +191,10 @@ void Lowering::parameter(const syntax::Parameter& parameter) {
     return;
   }
   if (parameter.default_value != nullptr) {
-    note(sink_.report(codes::ParameterForm{}, parameter.default_value->span, name, "has a default", "defaults on `const` parameters only").emit());
+    note(sink_
+             .report(codes::ParameterForm{}, parameter.default_value->span, name, "has a default",
+                     "defaults on `const` parameters only")
+             .emit());
   }
   if (frame_->names.contains(name)) {
     note(sink_.report(codes::RepeatedDefinition{}, parameter.name.span, "size, const or parameter", name).emit());
@@ -191,10 +202,10 @@ void Lowering::parameter(const syntax::Parameter& parameter) {
   }
   if (const auto* subscript = annotation.as<syntax::Subscript>()) {
     static constexpr std::pair<std::string_view, ir::Direction> kDirections[] = {{"In", ir::Direction::In},
-                                                                                  {"Out", ir::Direction::Out},
-                                                                                  {"InOut", ir::Direction::InOut},
-                                                                                  {"Acc", ir::Direction::Acc},
-                                                                                  {"Work", ir::Direction::Work}};
+                                                                                 {"Out", ir::Direction::Out},
+                                                                                 {"InOut", ir::Direction::InOut},
+                                                                                 {"Acc", ir::Direction::Acc},
+                                                                                 {"Work", ir::Direction::Work}};
     for (const auto& [word, direction] : kDirections) {
       if (subscript->base->is_name(word)) {
         tensor_parameter(parameter, direction, *subscript);
@@ -223,12 +234,16 @@ void Lowering::parameter(const syntax::Parameter& parameter) {
       return;
     }
     if (type) {
-      report_not_lowered(annotation.span, fmt::format("a scalar parameter of type `{}`", type_name->id), "use i32, i64 or f32");
+      report_not_lowered(annotation.span, fmt::format("a scalar parameter of type `{}`", type_name->id),
+                         "use i32, i64 or f32");
       frame_->names[name] = PoisonValue{};
       return;
     }
   }
-  note(sink_.report(codes::ParameterForm{}, annotation.span, name, fmt::format("has type `{}`", syntax::print(annotation)), kForms).emit());
+  note(sink_
+           .report(codes::ParameterForm{}, annotation.span, name,
+                   fmt::format("has type `{}`", syntax::print(annotation)), kForms)
+           .emit());
   frame_->names[name] = PoisonValue{};
 }
 
@@ -244,15 +259,20 @@ std::optional<ir::ExprId> Lowering::size_expression(const syntax::Expr& expr) {
   return std::nullopt;
 }
 
-void Lowering::tensor_parameter(const syntax::Parameter& parameter, ir::Direction direction, const syntax::Subscript& annotation) {
+void Lowering::tensor_parameter(const syntax::Parameter& parameter, ir::Direction direction,
+                                const syntax::Subscript& annotation) {
   const std::string& name = parameter.name.text;
   frame_->names[name] = PoisonValue{};
-  const std::string expected = direction == ir::Direction::Acc ? "`Acc[type, (dims..), op]`"
-                                                               : "`[type, (dims..)]` or `[type, (dims..), (strides..)]`";
+  const std::string expected = direction == ir::Direction::Acc
+                                   ? "`Acc[type, (dims..), op]`"
+                                   : "`[type, (dims..)]` or `[type, (dims..), (strides..)]`";
   const size_t count = annotation.indices.size();
   const bool is_acc = direction == ir::Direction::Acc;
   if (count < 2 || count > (is_acc ? 4U : 3U) || (is_acc && count < 3)) {
-    note(sink_.report(codes::ParameterForm{}, parameter.annotation->span, name, fmt::format("has {} parts", count), expected).emit());
+    note(sink_
+             .report(codes::ParameterForm{}, parameter.annotation->span, name, fmt::format("has {} parts", count),
+                     expected)
+             .emit());
     return;
   }
   ir::Tensor tensor;
@@ -262,7 +282,10 @@ void Lowering::tensor_parameter(const syntax::Parameter& parameter, ir::Directio
   std::optional<ElementType> element = eval_type(*annotation.indices[0], fmt::format("the element type of `{}`", name));
   const auto* dims = annotation.indices[1]->as<syntax::TupleExpr>();
   if (dims == nullptr) {
-    note(sink_.report(codes::ParameterForm{}, annotation.indices[1]->span, name, "has no tuple of dimensions", "`(M, N)`, or `(N,)` for one dimension").emit());
+    note(sink_
+             .report(codes::ParameterForm{}, annotation.indices[1]->span, name, "has no tuple of dimensions",
+                     "`(M, N)`, or `(N,)` for one dimension")
+             .emit());
     return;
   }
   const syntax::Expr* strides = nullptr;
@@ -272,13 +295,17 @@ void Lowering::tensor_parameter(const syntax::Parameter& parameter, ir::Directio
     } else if (is_acc) {
       tensor.acc_op = eval_reduce_kind(*annotation.indices[i]);
     } else {
-      note(sink_.report(codes::ParameterForm{}, annotation.indices[i]->span, name, "has strides that are no tuple", expected).emit());
+      note(sink_
+               .report(codes::ParameterForm{}, annotation.indices[i]->span, name, "has strides that are no tuple",
+                       expected)
+               .emit());
       return;
     }
   }
   if (is_acc && !tensor.acc_op) {
     if (!failure_) {
-      note(sink_.report(codes::ParameterForm{}, parameter.annotation->span, name, "says no operation", expected).emit());
+      note(
+          sink_.report(codes::ParameterForm{}, parameter.annotation->span, name, "says no operation", expected).emit());
     }
     return;
   }
@@ -294,7 +321,10 @@ void Lowering::tensor_parameter(const syntax::Parameter& parameter, ir::Directio
   if (strides != nullptr) {
     const auto& list = strides->as<syntax::TupleExpr>()->elements;
     if (list.size() != rank) {
-      note(sink_.report(codes::ParameterForm{}, strides->span, name, fmt::format("has {} strides for {} dimensions", list.size(), rank), "one stride a dimension").emit());
+      note(sink_
+               .report(codes::ParameterForm{}, strides->span, name,
+                       fmt::format("has {} strides for {} dimensions", list.size(), rank), "one stride a dimension")
+               .emit());
       return;
     }
     for (const syntax::ExprPtr& stride : list) {
@@ -333,7 +363,8 @@ void Lowering::check_tags() {
   for (const auto& [index, repeated] : untagged_) {
     const std::string& name = function_.tensors[index].name;
     note(sink_.report(codes::RepeatedDimension{}, repeated.second, name, repeated.first, name)
-             .note(fmt::format("for example `tag({}, lambda i, j: dict({}=i, {}2=j))` as the first statement", name, repeated.first, repeated.first))
+             .note(fmt::format("for example `tag({}, lambda i, j: dict({}=i, {}2=j))` as the first statement", name,
+                               repeated.first, repeated.first))
              .emit());
   }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "sema/lowering.h"
@@ -31,11 +30,13 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 
 std::string Lowering::name_of(const std::variant<ir::TensorId, ir::SharedId>& object) const {
   const auto* tensor = std::get_if<ir::TensorId>(&object);
-  return tensor != nullptr ? function_.tensor(*tensor).name : function_.shared_object(std::get<ir::SharedId>(object)).name;
+  return tensor != nullptr ? function_.tensor(*tensor).name
+                           : function_.shared_object(std::get<ir::SharedId>(object)).name;
 }
 
 ElementType Lowering::element_of(const ir::Region& region) const {
-  return region.is_global() ? function_.tensor(region.tensor()).element : function_.shared_object(region.shared()).element;
+  return region.is_global() ? function_.tensor(region.tensor()).element
+                            : function_.shared_object(region.shared()).element;
 }
 
 MemoryValue Lowering::whole(std::variant<ir::TensorId, ir::SharedId> object) const {
@@ -52,11 +53,15 @@ MemoryValue Lowering::whole(std::variant<ir::TensorId, ir::SharedId> object) con
 Value Lowering::transpose(const Value& value, Span span) {
   const auto* memory = value.as<MemoryValue>();
   if (memory == nullptr) {
-    report_not_lowered(span, "`.T` of a register tile", "transpose where it is read: `load(T[..].T)`, or pass a shared tile as `s.T`");
+    report_not_lowered(span, "`.T` of a register tile",
+                       "transpose where it is read: `load(T[..].T)`, or pass a shared tile as `s.T`");
     return PoisonValue{};
   }
   if (memory->perm.size() < 2) {
-    note(sink_.report(codes::NoAttribute{}, span, fmt::format("{} with {} axes", describe(value), memory->perm.size()), "T").emit());
+    note(sink_
+             .report(codes::NoAttribute{}, span, fmt::format("{} with {} axes", describe(value), memory->perm.size()),
+                     "T")
+             .emit());
     return PoisonValue{};
   }
   MemoryValue out = *memory;
@@ -96,8 +101,9 @@ bool Lowering::index_axis(MemoryValue& memory, size_t axis, const syntax::Expr& 
       return false;
     }
     if (*length < 1 || *length > kMaxTileElements) {
-      note(sink_.report(codes::WrongKind{}, slice->count->span, "the number of elements of a slice", *length,
-                        fmt::format("1 to {}", kMaxTileElements))
+      note(sink_
+               .report(codes::WrongKind{}, slice->count->span, "the number of elements of a slice", *length,
+                       fmt::format("1 to {}", kMaxTileElements))
                .emit());
       return false;
     }
@@ -107,7 +113,8 @@ bool Lowering::index_axis(MemoryValue& memory, size_t axis, const syntax::Expr& 
     const Value value = eval(index);
     if (value.is<TileValue>()) {
       const std::vector<int64_t>& shape = function_.value(value.as<TileValue>()->id).shape;
-      report_not_lowered(index.span, shape.empty() ? "an index that is read from memory" : "an index by a register tile (gather, scatter)");
+      report_not_lowered(index.span, shape.empty() ? "an index that is read from memory"
+                                                   : "an index by a register tile (gather, scatter)");
       return false;
     }
     const auto* integer = value.as<IntValue>();
@@ -141,7 +148,8 @@ Value Lowering::index_memory(const syntax::Expr& expr, const syntax::Subscript& 
       shared != nullptr && function_.shared_object(*shared).ring > 0 && !memory.version.is_valid()) {
     const syntax::Expr& index = *node.indices[0];
     if (index.is<syntax::Slice>() || index.is<syntax::NoneLiteral>()) {
-      note(sink_.report(codes::MissingVersion{}, index.span, name, function_.shared_object(*shared).ring, "a slice").emit());
+      note(sink_.report(codes::MissingVersion{}, index.span, name, function_.shared_object(*shared).ring, "a slice")
+               .emit());
       return PoisonValue{};
     }
     std::optional<ExprId> version = eval_int(index, "the version");
@@ -161,7 +169,9 @@ Value Lowering::index_memory(const syntax::Expr& expr, const syntax::Subscript& 
   for (; next < node.indices.size(); ++next) {
     const syntax::Expr& index = *node.indices[next];
     if (index.is<syntax::NoneLiteral>()) {
-      note(sink_.report(codes::WrongKind{}, index.span, "an index of memory", "`None`", "an integer, a slice `lo:+n` or `:`")
+      note(sink_
+               .report(codes::WrongKind{}, index.span, "an index of memory", "`None`",
+                       "an integer, a slice `lo:+n` or `:`")
                .note("`None` inserts an axis into a register tile: `load(T[..])[:, None]`")
                .emit());
       return PoisonValue{};
@@ -197,7 +207,8 @@ std::optional<ir::Region> Lowering::to_region(const MemoryValue& memory, Span sp
   const auto* shared = std::get_if<ir::SharedId>(&memory.object);
   if (shared != nullptr && function_.shared_object(*shared).ring > 0 && !memory.version.is_valid()) {
     note(sink_.report(codes::MissingVersion{}, span, name, function_.shared_object(*shared).ring, "none")
-             .note(fmt::format("write `{}[v]` with a running version v; `pipeline(.., stages=S)` makes rings by itself", name))
+             .note(fmt::format("write `{}[v]` with a running version v; `pipeline(.., stages=S)` makes rings by itself",
+                               name))
              .emit());
     return std::nullopt;
   }
@@ -217,7 +228,9 @@ std::optional<ir::Region> Lowering::to_region(const MemoryValue& memory, Span sp
         extent = exprs().constant_value(size);
       }
       if (!extent) {
-        note(sink_.report(codes::NotCompileTime{}, span, fmt::format("the extent of axis {} of `{}`", axis, name), text_of(size))
+        note(sink_
+                 .report(codes::NotCompileTime{}, span, fmt::format("the extent of axis {} of `{}`", axis, name),
+                         text_of(size))
                  .note("take a slice `lo:+n` of it")
                  .emit());
         return std::nullopt;
@@ -248,9 +261,11 @@ std::optional<ir::Region> Lowering::eval_region(const syntax::Expr& expr, std::s
 bool Lowering::check_direction(const ir::Region& region, bool is_write, bool is_red, std::string_view user) {
   if (!region.is_global()) {
     if (is_red) {
-      note(sink_.report(codes::AccessDirection{}, region.span, user, "combine into", name_of(region.object), "shared(..)")
-               .note("`red` combines into `Acc` tensors")
-               .emit());
+      note(
+          sink_
+              .report(codes::AccessDirection{}, region.span, user, "combine into", name_of(region.object), "shared(..)")
+              .note("`red` combines into `Acc` tensors")
+              .emit());
       return false;
     }
     return true;
@@ -261,8 +276,11 @@ bool Lowering::check_direction(const ir::Region& region, bool is_write, bool is_
   if (is_good) {
     return true;
   }
-  diag::Builder builder = sink_.report(codes::AccessDirection{}, region.span, user, is_red ? "combine into" : is_write ? "write" : "read", tensor.name,
-                                       spelling(tensor.direction));
+  diag::Builder builder = sink_.report(codes::AccessDirection{}, region.span, user,
+                                       is_red     ? "combine into"
+                                       : is_write ? "write"
+                                                  : "read",
+                                       tensor.name, spelling(tensor.direction));
   builder.label(tensor.span, "declared here");
   if (is_acc) {
     builder.note("an `Acc` tensor is only combined by `red(value, T[..], op=..)`");
@@ -293,12 +311,13 @@ std::optional<target::CopyAtom> Lowering::eval_copy_atom(const Arguments& argume
   if (value.is_builtin(BuiltinId::k_ldmatrix)) {
     return target::CopyAtom{target::CopyKind::Ldmatrix, 0};
   }
-  poison_wrong_kind(via->span, fmt::format("`via` of `{}`", user), value, "a copy atom such as `vector(16)`, `cp_async` or `ldmatrix`");
+  poison_wrong_kind(via->span, fmt::format("`via` of `{}`", user), value,
+                    "a copy atom such as `vector(16)`, `cp_async` or `ldmatrix`");
   return std::nullopt;
 }
 
-bool Lowering::check_copy_atom(target::CopyAtom atom, const ir::Region* source, const ir::Region* destination, ElementType type,
-                               std::string_view user, Span span) {
+bool Lowering::check_copy_atom(target::CopyAtom atom, const ir::Region* source, const ir::Region* destination,
+                               ElementType type, std::string_view user, Span span) {
   const std::string name = target::to_string(atom);
   if (!machine_->has(atom.kind)) {
     note(sink_.report(codes::AtomNotOnTarget{}, span, machine_->name, name, "").emit());
@@ -314,7 +333,8 @@ bool Lowering::check_copy_atom(target::CopyAtom atom, const ir::Region* source, 
       return refuse("copies from memory to memory", fmt::format("`{}`", user));
     }
     if (!source->is_global() || destination->is_global()) {
-      return refuse("copies from a tensor to a shared tile", fmt::format("`{}` to `{}`", name_of(source->object), name_of(destination->object)));
+      return refuse("copies from a tensor to a shared tile",
+                    fmt::format("`{}` to `{}`", name_of(source->object), name_of(destination->object)));
     }
   }
   if (atom.kind == target::CopyKind::Ldmatrix) {
@@ -344,7 +364,8 @@ Value Lowering::call_vector(const Arguments& arguments) {
     return PoisonValue{};
   }
   if (*bytes != 1 && *bytes != 2 && *bytes != 4 && *bytes != 8 && *bytes != 16) {
-    note(sink_.report(codes::WrongKind{}, width.span, "the width of `vector`", *bytes, "1, 2, 4, 8 or 16 bytes").emit());
+    note(
+        sink_.report(codes::WrongKind{}, width.span, "the width of `vector`", *bytes, "1, 2, 4, 8 or 16 bytes").emit());
     return PoisonValue{};
   }
   return CopyAtomValue{{target::CopyKind::Vector, static_cast<int>(*bytes)}};
@@ -355,11 +376,15 @@ Value Lowering::call_shared(const Arguments& arguments, Span span) {
   object.span = span;
   const std::string base_name = name_hint_.empty() ? "shared" : name_hint_;
   object.name = base_name;
-  for (int copy = 2; std::ranges::find(function_.shared, object.name, &ir::SharedObject::name) != function_.shared.end(); ++copy) {
+  for (int copy = 2;
+       std::ranges::find(function_.shared, object.name, &ir::SharedObject::name) != function_.shared.end(); ++copy) {
     object.name = fmt::format("{}_{}", base_name, copy);
   }
   if (run_time_depth_ > (in_tiles_ ? 1 : 0) || branches_ > 0) {
-    note(sink_.report(codes::Placement{}, span, "`shared(..)`", "inside a run-time loop or branch", "a shared tile exists once a block; declare it outside").emit());
+    note(sink_
+             .report(codes::Placement{}, span, "`shared(..)`", "inside a run-time loop or branch",
+                     "a shared tile exists once a block; declare it outside")
+             .emit());
     return PoisonValue{};
   }
   std::optional<ElementType> element = eval_type(arguments.get("t"), "the element type of `shared`");
@@ -411,7 +436,8 @@ Value Lowering::call_shared(const Arguments& arguments, Span span) {
     if (text) {
       auto layout = layout::Layout::parse(*text);
       if (!layout) {
-        note(sink_.report(codes::SharedLayout{}, explicit_layout->span, object.name, layout.error().to_string()).emit());
+        note(
+            sink_.report(codes::SharedLayout{}, explicit_layout->span, object.name, layout.error().to_string()).emit());
         return PoisonValue{};
       }
       if (shape) {
@@ -420,8 +446,10 @@ Value Lowering::call_shared(const Arguments& arguments, Span span) {
           fits = layout->mode(axis).size() == (*shape)[axis];
         }
         if (!fits) {
-          note(sink_.report(codes::SharedLayout{}, explicit_layout->span, object.name,
-                            fmt::format("`{}` does not have one mode for each axis of the shape {}", *text, shape_text(*shape)))
+          note(sink_
+                   .report(codes::SharedLayout{}, explicit_layout->span, object.name,
+                           fmt::format("`{}` does not have one mode for each axis of the shape {}", *text,
+                                       shape_text(*shape)))
                    .emit());
           return PoisonValue{};
         }
@@ -463,8 +491,9 @@ Value Lowering::call_copy(const Arguments& arguments, Span span) {
     return PoisonValue{};
   }
   if (source->tile_shape() != destination->tile_shape()) {
-    note(sink_.report(codes::ShapeMismatch{}, span, shape_text(source->tile_shape()), shape_text(destination->tile_shape()), "`copy`",
-                      "both sides have one shape")
+    note(sink_
+             .report(codes::ShapeMismatch{}, span, shape_text(source->tile_shape()),
+                     shape_text(destination->tile_shape()), "`copy`", "both sides have one shape")
              .label(source->span, shape_text(source->tile_shape()))
              .label(destination->span, shape_text(destination->tile_shape()))
              .emit());
@@ -505,7 +534,8 @@ Value Lowering::call_load(const Arguments& arguments, Span span) {
     return PoisonValue{};
   }
   const ElementType element = element_of(*source);
-  if (!check_direction(*source, false, false, "load") || !check_copy_atom(*atom, &*source, nullptr, element, "load", span)) {
+  if (!check_direction(*source, false, false, "load") ||
+      !check_copy_atom(*atom, &*source, nullptr, element, "load", span)) {
     return PoisonValue{};
   }
   ir::LoadOp op;
@@ -547,14 +577,16 @@ Value Lowering::call_store(const Arguments& arguments, Span span) {
     return PoisonValue{};
   }
   if (stored.shape != destination->tile_shape()) {
-    note(sink_.report(codes::ShapeMismatch{}, span, shape_text(stored.shape), shape_text(destination->tile_shape()), "`store`",
-                      "the value has the destination's shape")
+    note(sink_
+             .report(codes::ShapeMismatch{}, span, shape_text(stored.shape), shape_text(destination->tile_shape()),
+                     "`store`", "the value has the destination's shape")
              .label(value_expr.span, shape_text(stored.shape))
              .label(destination->span, shape_text(destination->tile_shape()))
              .emit());
     return PoisonValue{};
   }
-  if (!check_direction(*destination, true, false, "store") || !check_copy_atom(*atom, nullptr, &*destination, to, "store", span)) {
+  if (!check_direction(*destination, true, false, "store") ||
+      !check_copy_atom(*atom, nullptr, &*destination, to, "store", span)) {
     return PoisonValue{};
   }
   guarded(arguments, span, [&] {
@@ -583,17 +615,25 @@ Value Lowering::call_red(const Arguments& arguments, Span span) {
   const ir::Tensor& tensor = function_.tensor(destination->tensor());
   const ir::Value& added = function_.value(*tile);
   if (tensor.acc_op != *kind) {
-    note(sink_.report(codes::WrongKind{}, op_expr.span, "the operation of `red`", "another", fmt::format("the one that `{}` is declared with", tensor.name))
+    note(sink_
+             .report(codes::WrongKind{}, op_expr.span, "the operation of `red`", "another",
+                     fmt::format("the one that `{}` is declared with", tensor.name))
              .label(tensor.span, "declared here")
              .emit());
     return PoisonValue{};
   }
   if (added.element != tensor.element) {
-    note(sink_.report(codes::ElementTypeMismatch{}, span, tw::name_of(added.element), tw::name_of(tensor.element), "`red`").emit());
+    note(sink_
+             .report(codes::ElementTypeMismatch{}, span, tw::name_of(added.element), tw::name_of(tensor.element),
+                     "`red`")
+             .emit());
     return PoisonValue{};
   }
   if (added.shape != destination->tile_shape()) {
-    note(sink_.report(codes::ShapeMismatch{}, span, shape_text(added.shape), shape_text(destination->tile_shape()), "`red`", "the value has the destination's shape").emit());
+    note(sink_
+             .report(codes::ShapeMismatch{}, span, shape_text(added.shape), shape_text(destination->tile_shape()),
+                     "`red`", "the value has the destination's shape")
+             .emit());
     return PoisonValue{};
   }
   guarded(arguments, span, [&] {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <set>
-
 #include <fmt/format.h>
+#include <set>
 
 #include "sema/lowering.h"
 
@@ -68,7 +67,9 @@ bool is_same_value(const Value& a, const Value& b) {
   }
   if (const auto* x = a.as<MemoryValue>()) {
     const auto* y = b.as<MemoryValue>();
-    auto same_axis = [](const MemoryAxis& p, const MemoryAxis& q) { return p.kind == q.kind && p.lo == q.lo && p.extent == q.extent; };
+    auto same_axis = [](const MemoryAxis& p, const MemoryAxis& q) {
+      return p.kind == q.kind && p.lo == q.lo && p.extent == q.extent;
+    };
     return y != nullptr && x->object == y->object && x->version == y->version && x->perm == y->perm &&
            std::ranges::equal(x->axes, y->axes, same_axis);
   }
@@ -103,7 +104,8 @@ bool Lowering::take_step(Span span, size_t cost) {
   }
   has_stopped_ = true;
   note(sink_.report(codes::ExpansionTooLarge{}, span, "the kernel", "more", kMaxSteps)
-           .note("loops over `unroll(..)` and `static(..)` and calls of functions are expanded; use `range(..)` for long loops")
+           .note("loops over `unroll(..)` and `static(..)` and calls of functions are expanded; use `range(..)` for "
+                 "long loops")
            .emit());
   return false;
 }
@@ -175,7 +177,8 @@ Lowering::Flow Lowering::exec(const syntax::Stmt& stmt) {
   if (const auto* node = stmt.as<syntax::While>()) {
     std::optional<ir::ExprId> condition = eval_bool(*node->condition, "the condition of `while`");
     if (condition && !exprs().is_constant(*condition, 0)) {
-      report_not_lowered(stmt.header_span, "`while`", "a loop whose trip count is known when it starts is written `for k in range(..)`");
+      report_not_lowered(stmt.header_span, "`while`",
+                         "a loop whose trip count is known when it starts is written `for k in range(..)`");
     }
     if (!condition || !exprs().is_constant(*condition, 0)) {
       poison_assigned(node->body);
@@ -223,19 +226,26 @@ Lowering::Flow Lowering::exec_jump(const syntax::Stmt& stmt) {
       return Flow::Next;
     }
     if (inline_stack_.size() == 1 && !return_value_.is<NoneValue>() && !return_value_.is_poison()) {
-      note(sink_.report(codes::Placement{}, stmt.span, "`return` with a value", "in a kernel", "results are written to `Out` tensors").emit());
+      note(sink_
+               .report(codes::Placement{}, stmt.span, "`return` with a value", "in a kernel",
+                       "results are written to `Out` tensors")
+               .emit());
     }
     return Flow::Return;
   }
   const bool is_break = stmt.is<syntax::Break>();
   const std::string_view word = is_break ? "`break`" : "`continue`";
   if (loops_.empty()) {
-    note(sink_.report(codes::Placement{}, stmt.span, word, "outside a loop", "it ends an iteration of the loop around it").emit());
+    note(
+        sink_
+            .report(codes::Placement{}, stmt.span, word, "outside a loop", "it ends an iteration of the loop around it")
+            .emit());
     return Flow::Next;
   }
   const LoopScope& loop = loops_.back();
   if (loop.is_run_time || branches_ > loop.branches) {
-    report_not_lowered(stmt.span, fmt::format("{} under a run-time condition", word), "bound the range of the loop, or let the rest stand in an `if`");
+    report_not_lowered(stmt.span, fmt::format("{} under a run-time condition", word),
+                       "bound the range of the loop, or let the rest stand in an `if`");
     return Flow::Next;
   }
   return is_break ? Flow::Break : Flow::Continue;
@@ -244,8 +254,9 @@ Lowering::Flow Lowering::exec_jump(const syntax::Stmt& stmt) {
 void Lowering::assign(const syntax::Expr& target, Value value, Span value_span) {
   if (const auto* name = target.as<syntax::Name>()) {
     if (value.is<NoneValue>()) {
-      note(sink_.report(codes::WrongKind{}, value_span, fmt::format("the value of `{}`", name->id), "no value",
-                        "an expression that has one")
+      note(sink_
+               .report(codes::WrongKind{}, value_span, fmt::format("the value of `{}`", name->id), "no value",
+                       "an expression that has one")
                .emit());
       value = PoisonValue{};
     }
@@ -265,7 +276,9 @@ void Lowering::assign(const syntax::Expr& target, Value value, Span value_span) 
     return;
   }
   if (tuple->elements.size() != targets.size()) {
-    note(sink_.report(codes::UnpackCount{}, target.span, targets.size(), tuple->elements.size()).label(value_span, "the values").emit());
+    note(sink_.report(codes::UnpackCount{}, target.span, targets.size(), tuple->elements.size())
+             .label(value_span, "the values")
+             .emit());
     poison_target(target);
     return;
   }
@@ -321,7 +334,8 @@ Lowering::Flow Lowering::exec_for(const syntax::Stmt& stmt, const syntax::For& n
   return Flow::Next;
 }
 
-Lowering::Flow Lowering::exec_expanded(const syntax::Stmt& stmt, const syntax::For& node, const std::vector<Value>& items) {
+Lowering::Flow Lowering::exec_expanded(const syntax::Stmt& stmt, const syntax::For& node,
+                                       const std::vector<Value>& items) {
   Flow result = Flow::Next;
   loops_.push_back({false, branches_});
   for (const Value& item : items) {
@@ -345,7 +359,8 @@ Lowering::Flow Lowering::exec_expanded(const syntax::Stmt& stmt, const syntax::F
 Lowering::Flow Lowering::exec_range(const syntax::Stmt& stmt, const syntax::For& node, const RangeValue& range) {
   const auto* variable_name = node.target->as<syntax::Name>();
   if (variable_name == nullptr) {
-    note(sink_.report(codes::UnpackCount{}, node.target->span, node.target->as<syntax::TupleExpr>()->elements.size(), 1).emit());
+    note(sink_.report(codes::UnpackCount{}, node.target->span, node.target->as<syntax::TupleExpr>()->elements.size(), 1)
+             .emit());
     poison_target(*node.target);
     return Flow::Next;
   }
@@ -355,7 +370,8 @@ Lowering::Flow Lowering::exec_range(const syntax::Stmt& stmt, const syntax::For&
     if (begin && end) {
       const int64_t count = *end > *begin ? (*end - *begin + range.step - 1) / range.step : 0;
       if (count > kMaxExpandedIterations) {
-        note(sink_.report(codes::ExpansionTooLarge{}, node.iterable->span, "the loop", count, kMaxExpandedIterations).emit());
+        note(sink_.report(codes::ExpansionTooLarge{}, node.iterable->span, "the loop", count, kMaxExpandedIterations)
+                 .emit());
         poison_assigned(node.body);
         return Flow::Next;
       }
@@ -365,8 +381,9 @@ Lowering::Flow Lowering::exec_range(const syntax::Stmt& stmt, const syntax::For&
       }
       return exec_expanded(stmt, node, items);
     }
-    note(sink_.report(codes::NotCompileTime{}, node.iterable->span, "the range of `unroll`",
-                      text_of(exprs().constant_value(range.begin) ? range.end : range.begin))
+    note(sink_
+             .report(codes::NotCompileTime{}, node.iterable->span, "the range of `unroll`",
+                     text_of(exprs().constant_value(range.begin) ? range.end : range.begin))
              .note("`unroll(range(..), 4)` unrolls by a factor instead")
              .emit());
     poison_assigned(node.body);
@@ -445,7 +462,9 @@ Lowering::Flow Lowering::exec_range(const syntax::Stmt& stmt, const syntax::For&
       results[name] = TileValue{result_id};
     } else if ((after.is<IntValue>() && head.is<IntValue>()) || (after.is<BoolValue>() && head.is<BoolValue>())) {
       const bool is_int = after.is<IntValue>();
-      auto expr_of = [&](const Value& value) { return is_int ? value.as<IntValue>()->expr : value.as<BoolValue>()->expr; };
+      auto expr_of = [&](const Value& value) {
+        return is_int ? value.as<IntValue>()->expr : value.as<BoolValue>()->expr;
+      };
       const ir::SymbolId argument = exprs().node(expr_of(head)).symbol;
       const ir::SymbolId result = exprs().add_symbol(name, ir::SymbolKind::Result, stmt.header_span);
       loop.scalars.push_back({expr_of(candidate.before), argument, expr_of(after), result});
@@ -460,18 +479,19 @@ Lowering::Flow Lowering::exec_range(const syntax::Stmt& stmt, const syntax::For&
   frame_->names = before.names;
   for (const std::string& name : assigned) {
     auto found = results.find(name);
-    frame_->names[name] = found != results.end() ? found->second
-                                                 : Value(UnavailableValue{"it is assigned in a loop that may not run", stmt.header_span});
+    frame_->names[name] = found != results.end()
+                              ? found->second
+                              : Value(UnavailableValue{"it is assigned in a loop that may not run", stmt.header_span});
   }
   frame_->names[variable_name->id] = UnavailableValue{"a loop variable exists inside its loop only", stmt.header_span};
   emit(stmt.header_span, std::move(loop));
   return Flow::Next;
 }
 
-// A name whose kind or shape differs at the end of an iteration cannot be carried; that is fine while no iteration reads
-// what the one before left.
-Value Lowering::changed_type(const syntax::Stmt& loop, const ir::Block& body, const std::string& name, const Value& before,
-                             const Value& head, const Value& after) {
+// A name whose kind or shape differs at the end of an iteration cannot be carried; that is fine while no iteration
+// reads what the one before left.
+Value Lowering::changed_type(const syntax::Stmt& loop, const ir::Block& body, const std::string& name,
+                             const Value& before, const Value& head, const Value& after) {
   bool is_used = false;
   if (const auto* tile = head.as<TileValue>()) {
     is_used = uses_value(body, tile->id);
@@ -482,7 +502,8 @@ Value Lowering::changed_type(const syntax::Stmt& loop, const ir::Block& body, co
     is_used = !before.is<UnavailableValue>();
   }
   if (!is_used) {
-    return UnavailableValue{fmt::format("before the loop it was {}, and the loop may not run", describe(before)), loop.header_span};
+    return UnavailableValue{fmt::format("before the loop it was {}, and the loop may not run", describe(before)),
+                            loop.header_span};
   }
   note(sink_.report(codes::LoopChangesType{}, loop.header_span, name, describe(before), describe(after))
            .note(fmt::format("give `{}` its final type before the loop, e.g. `{} = zeros(f32, (M, N))`", name, name))
@@ -500,7 +521,10 @@ Lowering::Flow Lowering::exec_tiles(const syntax::Stmt& stmt, const syntax::For&
     where = "after another `tiles` loop";
   }
   if (!where.empty()) {
-    note(sink_.report(codes::Placement{}, stmt.header_span, "a `tiles` loop", where, "a kernel distributes its work over blocks once, at its top level").emit());
+    note(sink_
+             .report(codes::Placement{}, stmt.header_span, "a `tiles` loop", where,
+                     "a kernel distributes its work over blocks once, at its top level")
+             .emit());
     poison_target(*node.target);
     return Flow::Next;
   }
@@ -530,7 +554,8 @@ Lowering::Flow Lowering::exec_tiles(const syntax::Stmt& stmt, const syntax::For&
   for (size_t i = 0; i < tiles.extents.size(); ++i) {
     const syntax::Expr* variable = names != nullptr && i < names->elements.size() ? names->elements[i].get() : target;
     const auto* name = variable->as<syntax::Name>();
-    ir::SymbolId symbol = exprs().add_symbol(name != nullptr ? name->id : fmt::format("t{}", i), ir::SymbolKind::TileCoord, variable->span);
+    ir::SymbolId symbol = exprs().add_symbol(name != nullptr ? name->id : fmt::format("t{}", i),
+                                             ir::SymbolKind::TileCoord, variable->span);
     loop.variables.push_back(symbol);
     point.elements.emplace_back(IntValue{exprs().symbol_ref(symbol)});
   }
@@ -555,7 +580,8 @@ Lowering::Flow Lowering::exec_tiles(const syntax::Stmt& stmt, const syntax::For&
   --run_time_depth_;
   collect_target(*node.target, assigned);
   for (const std::string& name : assigned) {
-    frame_->names[name] = UnavailableValue{"it is assigned in the `tiles` loop, which a block may run for several tiles or none", stmt.header_span};
+    frame_->names[name] = UnavailableValue{
+        "it is assigned in the `tiles` loop, which a block may run for several tiles or none", stmt.header_span};
   }
   emit(stmt.header_span, std::move(loop));
   return Flow::Next;
@@ -641,7 +667,9 @@ Value Lowering::merge_value(ir::IfOp& branch, const std::string& name, const Val
   const bool are_ints = then_value.is<IntValue>() && else_value.is<IntValue>();
   const bool are_bools = then_value.is<BoolValue>() && else_value.is<BoolValue>();
   if (are_ints || are_bools) {
-    auto expr_of = [&](const Value& value) { return are_ints ? value.as<IntValue>()->expr : value.as<BoolValue>()->expr; };
+    auto expr_of = [&](const Value& value) {
+      return are_ints ? value.as<IntValue>()->expr : value.as<BoolValue>()->expr;
+    };
     std::vector<ir::SymbolId> symbols;
     exprs().collect_symbols(expr_of(then_value), symbols);
     exprs().collect_symbols(expr_of(else_value), symbols);
@@ -651,7 +679,9 @@ Value Lowering::merge_value(ir::IfOp& branch, const std::string& name, const Val
     ir::ExprId chosen = exprs().select(branch.condition, expr_of(then_value), expr_of(else_value));
     return are_ints ? Value(IntValue{chosen}) : Value(BoolValue{chosen});
   }
-  return UnavailableValue{fmt::format("it is {} in one branch of an `if` and {} in the other", describe(then_value), describe(else_value)), {}};
+  return UnavailableValue{
+      fmt::format("it is {} in one branch of an `if` and {} in the other", describe(then_value), describe(else_value)),
+      {}};
 }
 
 Lowering::Flow Lowering::exec_with(const syntax::Stmt& stmt, const syntax::With& node) {
@@ -671,12 +701,16 @@ Lowering::Flow Lowering::exec_with(const syntax::Stmt& stmt, const syntax::With&
       return Flow::Next;
     }
     if (item.target != nullptr) {
-      note(sink_.report(codes::WrongKind{}, item.target->span, "the value of `group()`", "nothing", "`with group():`").emit());
+      note(sink_.report(codes::WrongKind{}, item.target->span, "the value of `group()`", "nothing", "`with group():`")
+               .emit());
       poison_target(*item.target);
     }
   }
   if (group_depth_ > 0) {
-    note(sink_.report(codes::Placement{}, stmt.header_span, "`with group()`", "inside another", "a copy belongs to one group").emit());
+    note(sink_
+             .report(codes::Placement{}, stmt.header_span, "`with group()`", "inside another",
+                     "a copy belongs to one group")
+             .emit());
   }
   ++group_depth_;
   Flow flow = exec_block(node.body);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-
 #include <fmt/format.h>
 
 #include "sema/lowering.h"
@@ -25,7 +24,8 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 }
 
 bool is_comparison(ElementwiseKind kind) {
-  return kind == ElementwiseKind::Eq || kind == ElementwiseKind::Ne || kind == ElementwiseKind::Lt || kind == ElementwiseKind::Le;
+  return kind == ElementwiseKind::Eq || kind == ElementwiseKind::Ne || kind == ElementwiseKind::Lt ||
+         kind == ElementwiseKind::Le;
 }
 
 bool is_logical(ElementwiseKind kind) {
@@ -131,7 +131,8 @@ ValueId Lowering::materialize(const Value& value, ElementType type, const std::v
   return shape.empty() ? scalar : broadcast(scalar, shape, {}, span);
 }
 
-std::optional<std::vector<int64_t>> Lowering::common_shape(const std::vector<Operand>& operands, std::string_view what, Span span) {
+std::optional<std::vector<int64_t>> Lowering::common_shape(const std::vector<Operand>& operands, std::string_view what,
+                                                           Span span) {
   std::vector<int64_t> out;
   const Operand* first = nullptr;
   for (const Operand& operand : operands) {
@@ -150,8 +151,9 @@ std::optional<std::vector<int64_t>> Lowering::common_shape(const std::vector<Ope
       fits = shape[axis] == out[axis] || shape[axis] == 1 || out[axis] == 1;
     }
     if (!fits) {
-      diag::Builder builder = sink_.report(codes::ShapeMismatch{}, span, shape_text(out), shape_text(shape), what,
-                                           shape.size() == out.size() ? "extents are equal or 1" : "the number of axes differs");
+      diag::Builder builder =
+          sink_.report(codes::ShapeMismatch{}, span, shape_text(out), shape_text(shape), what,
+                       shape.size() == out.size() ? "extents are equal or 1" : "the number of axes differs");
       builder.label(first->span, shape_text(out)).label(operand.span, shape_text(shape));
       if (shape.size() != out.size()) {
         builder.note("`x[:, None]` and `x[None, :]` insert an axis");
@@ -166,7 +168,8 @@ std::optional<std::vector<int64_t>> Lowering::common_shape(const std::vector<Ope
   return out;
 }
 
-Value Lowering::elementwise(ElementwiseKind kind, const std::vector<Operand>& operands, Span span, std::string_view what, bool fast) {
+Value Lowering::elementwise(ElementwiseKind kind, const std::vector<Operand>& operands, Span span,
+                            std::string_view what, bool fast) {
   const bool is_where = kind == ElementwiseKind::Where;
   // The operands whose types must agree; `where` chooses by its first one.
   const size_t first = is_where ? 1 : 0;
@@ -180,14 +183,18 @@ Value Lowering::elementwise(ElementwiseKind kind, const std::vector<Operand>& op
       return PoisonValue{};
     }
     if (operand.value.is<MemoryValue>()) {
-      note(sink_.report(codes::WrongKind{}, operand.span, fmt::format("an operand of {}", what), describe(operand.value), "a number or a register tile")
+      note(sink_
+               .report(codes::WrongKind{}, operand.span, fmt::format("an operand of {}", what), describe(operand.value),
+                       "a number or a register tile")
                .note("only `mma` and `copy` take memory operands; read it with `load(..)` first")
                .emit());
       return PoisonValue{};
     }
-    const bool is_scalar = operand.value.is<IntValue>() || operand.value.is<FloatValue>() || operand.value.is<BoolValue>();
+    const bool is_scalar =
+        operand.value.is<IntValue>() || operand.value.is<FloatValue>() || operand.value.is<BoolValue>();
     if (!operand.value.is<TileValue>() && !is_scalar) {
-      return poison_wrong_kind(operand.span, fmt::format("an operand of {}", what), operand.value, "a number or a register tile");
+      return poison_wrong_kind(operand.span, fmt::format("an operand of {}", what), operand.value,
+                               "a number or a register tile");
     }
     if (i < first) {
       continue;
@@ -229,7 +236,8 @@ Value Lowering::elementwise(ElementwiseKind kind, const std::vector<Operand>& op
     const std::string_view other = int_meets_other ? "i32" : "real";
     diag::Builder builder = sink_.report(codes::ElementTypeMismatch{}, span, tw::name_of(*type), other, what);
     if (int_meets_other) {
-      builder.label(run_time_int->span, fmt::format("a run-time integer; convert it with `.to({})`", tw::name_of(*type)));
+      builder.label(run_time_int->span,
+                    fmt::format("a run-time integer; convert it with `.to({})`", tw::name_of(*type)));
     } else if (typed != nullptr) {
       builder.label(typed->span, fmt::format("{}; convert it with `.to(f32)`", tw::name_of(*type)));
     }
@@ -237,7 +245,8 @@ Value Lowering::elementwise(ElementwiseKind kind, const std::vector<Operand>& op
     return PoisonValue{};
   }
   const bool takes_bool = is_logical(kind) || is_where || kind == ElementwiseKind::Eq || kind == ElementwiseKind::Ne;
-  const bool is_wrong = (*type == ElementType::Bool && !takes_bool) || (is_logical(kind) && *type != ElementType::Bool) ||
+  const bool is_wrong = (*type == ElementType::Bool && !takes_bool) ||
+                        (is_logical(kind) && *type != ElementType::Bool) ||
                         (needs_floating(kind) && !is_floating(*type));
   if (is_wrong) {
     const Operand& shown = typed != nullptr ? *typed : operands[first];
@@ -246,9 +255,13 @@ Value Lowering::elementwise(ElementwiseKind kind, const std::vector<Operand>& op
   }
   if (is_where) {
     const auto* condition = operands[0].value.as<TileValue>();
-    const bool is_truth = operands[0].value.is<BoolValue>() || (condition != nullptr && function_.value(condition->id).element == ElementType::Bool);
+    const bool is_truth = operands[0].value.is<BoolValue>() ||
+                          (condition != nullptr && function_.value(condition->id).element == ElementType::Bool);
     if (!is_truth) {
-      note(sink_.report(codes::TruthValue{}, operands[0].span, fmt::format("the condition of {}", what), describe(operands[0].value)).emit());
+      note(sink_
+               .report(codes::TruthValue{}, operands[0].span, fmt::format("the condition of {}", what),
+                       describe(operands[0].value))
+               .emit());
       return PoisonValue{};
     }
   }
@@ -260,7 +273,8 @@ Value Lowering::elementwise(ElementwiseKind kind, const std::vector<Operand>& op
   op.kind = kind;
   op.fast = fast;
   for (size_t i = 0; i < operands.size(); ++i) {
-    op.operands.push_back(materialize(operands[i].value, i < first ? ElementType::Bool : *type, *shape, operands[i].span));
+    op.operands.push_back(
+        materialize(operands[i].value, i < first ? ElementType::Bool : *type, *shape, operands[i].span));
   }
   op.result = new_value(is_comparison(kind) ? ElementType::Bool : *type, *shape, span);
   ValueId result = op.result;
@@ -307,7 +321,8 @@ Value Lowering::call_math(ElementwiseKind kind, const Builtin& builtin, const Ar
   }
   if (std::optional<int64_t> constant = value.is<IntValue>() ? constant_of(value) : std::nullopt) {
     const double folded = fold(kind, static_cast<double>(*constant));
-    return kind == ElementwiseKind::Abs ? Value(IntValue{exprs().constant(static_cast<int64_t>(folded))}) : Value(FloatValue{folded});
+    return kind == ElementwiseKind::Abs ? Value(IntValue{exprs().constant(static_cast<int64_t>(folded))})
+                                        : Value(FloatValue{folded});
   }
   return elementwise(kind, {{value, operand.span}}, span, fmt::format("`{}`", builtin.name), fast);
 }
@@ -323,14 +338,17 @@ Value Lowering::call_extremum(bool is_max, const Arguments& arguments, Span span
   const auto* left_int = left.value.as<IntValue>();
   const auto* right_int = right.value.as<IntValue>();
   if (left_int != nullptr && right_int != nullptr) {
-    return IntValue{is_max ? exprs().max(left_int->expr, right_int->expr) : exprs().min(left_int->expr, right_int->expr)};
+    return IntValue{is_max ? exprs().max(left_int->expr, right_int->expr)
+                           : exprs().min(left_int->expr, right_int->expr)};
   }
   const auto* left_number = left.value.as<FloatValue>();
   const auto* right_number = right.value.as<FloatValue>();
   if (left_number != nullptr && right_number != nullptr) {
-    return FloatValue{is_max ? std::fmax(left_number->value, right_number->value) : std::fmin(left_number->value, right_number->value)};
+    return FloatValue{is_max ? std::fmax(left_number->value, right_number->value)
+                             : std::fmin(left_number->value, right_number->value)};
   }
-  return elementwise(is_max ? ElementwiseKind::Maximum : ElementwiseKind::Minimum, {left, right}, span, is_max ? "`maximum`" : "`minimum`");
+  return elementwise(is_max ? ElementwiseKind::Maximum : ElementwiseKind::Minimum, {left, right}, span,
+                     is_max ? "`maximum`" : "`minimum`");
 }
 
 Value Lowering::call_where(const Arguments& arguments, Span span) {
@@ -421,12 +439,16 @@ Value Lowering::call_reduce(const Arguments& arguments, Span span) {
   const ir::Value& from = function_.value(tile->id);
   const auto rank = static_cast<int64_t>(from.shape.size());
   if (*axis < -rank || *axis >= rank) {
-    note(sink_.report(codes::WrongKind{}, arguments.get("axis").span, "`axis`", *axis, fmt::format("an axis of {}", describe_tile(tile->id))).emit());
+    note(sink_
+             .report(codes::WrongKind{}, arguments.get("axis").span, "`axis`", *axis,
+                     fmt::format("an axis of {}", describe_tile(tile->id)))
+             .emit());
     return PoisonValue{};
   }
   const bool is_bool = from.element == ElementType::Bool;
   if (is_bool != (*kind == ir::ReduceKind::Or)) {
-    return poison_wrong_kind(operand.span, "the operand of `reduce`", value, is_bool ? "numbers, or the operation `any`" : "truth values for `any`");
+    return poison_wrong_kind(operand.span, "the operand of `reduce`", value,
+                             is_bool ? "numbers, or the operation `any`" : "truth values for `any`");
   }
   const auto index = static_cast<int>(*axis < 0 ? *axis + rank : *axis);
   std::vector<int64_t> shape = from.shape;
@@ -449,7 +471,10 @@ Value Lowering::call_iota(const Arguments& arguments, Span span) {
     return PoisonValue{};
   }
   if (*axis < 0 || *axis >= static_cast<int64_t>(shape->size())) {
-    note(sink_.report(codes::WrongKind{}, axis_expr != nullptr ? axis_expr->span : span, "`axis`", *axis, fmt::format("an axis of the shape {}", shape_text(*shape))).emit());
+    note(sink_
+             .report(codes::WrongKind{}, axis_expr != nullptr ? axis_expr->span : span, "`axis`", *axis,
+                     fmt::format("an axis of the shape {}", shape_text(*shape)))
+             .emit());
     return PoisonValue{};
   }
   ValueId result = new_value(ElementType::I32, *shape, span);
@@ -480,7 +505,10 @@ Value Lowering::call_full(const Arguments& arguments, Span span) {
     return poison_wrong_kind(filler.span, "the value of `full`", value, "a number or a run-time scalar");
   }
   if (function_.value(*scalar).element != *type) {
-    note(sink_.report(codes::ElementTypeMismatch{}, span, tw::name_of(*type), tw::name_of(function_.value(*scalar).element), "`full`").emit());
+    note(sink_
+             .report(codes::ElementTypeMismatch{}, span, tw::name_of(*type),
+                     tw::name_of(function_.value(*scalar).element), "`full`")
+             .emit());
     return PoisonValue{};
   }
   return TileValue{materialize(TileValue{*scalar}, *type, *shape, span)};
@@ -517,7 +545,10 @@ std::optional<std::pair<int, int>> Lowering::eval_warps(const syntax::Expr& expr
     return std::nullopt;
   }
   if (shape->size() != 2 || (*shape)[0] > 1024 || (*shape)[1] > 1024) {
-    note(sink_.report(codes::WrongKind{}, expr.span, "`warps`", shape_text(*shape), "a pair (warps along m, warps along n)").emit());
+    note(sink_
+             .report(codes::WrongKind{}, expr.span, "`warps`", shape_text(*shape),
+                     "a pair (warps along m, warps along n)")
+             .emit());
     return std::nullopt;
   }
   return std::pair(static_cast<int>((*shape)[0]), static_cast<int>((*shape)[1]));
@@ -550,7 +581,10 @@ Value Lowering::call_pin(const Arguments& arguments, Span span) {
     }
   }
   if (atom == nullptr || pinned.shape.size() != 2) {
-    note(sink_.report(codes::AtomOperands{}, span, fmt::format("{}.{}", fragment->atom, fragment->part), "is the map of a matrix of a type that the atom takes", describe(value)).emit());
+    note(sink_
+             .report(codes::AtomOperands{}, span, fmt::format("{}.{}", fragment->atom, fragment->part),
+                     "is the map of a matrix of a type that the atom takes", describe(value))
+             .emit());
     return PoisonValue{};
   }
   const int64_t rows = pinned.shape[0];
@@ -560,7 +594,10 @@ Value Lowering::call_pin(const Arguments& arguments, Span span) {
   const int64_t k = fragment->part == 'C' ? atom->k : columns;
   auto tiling = target::tile_mma(*atom, m, n, k, function_.threads, warps->first, warps->second);
   if (!tiling) {
-    note(sink_.report(codes::AtomOperands{}, span, fmt::format("{}.{}", fragment->atom, fragment->part), tiling.error().message, describe(value)).emit());
+    note(sink_
+             .report(codes::AtomOperands{}, span, fmt::format("{}.{}", fragment->atom, fragment->part),
+                     tiling.error().message, describe(value))
+             .emit());
     return PoisonValue{};
   }
   pinned.is_pinned = true;
@@ -568,7 +605,8 @@ Value Lowering::call_pin(const Arguments& arguments, Span span) {
   return value;
 }
 
-std::optional<ir::MmaOperand> Lowering::mma_operand(const Operand& operand, char name, ElementType& type, std::vector<int64_t>& shape) {
+std::optional<ir::MmaOperand> Lowering::mma_operand(const Operand& operand, char name, ElementType& type,
+                                                    std::vector<int64_t>& shape) {
   const std::string what = fmt::format("operand {} of `mma`", name);
   if (const auto* tile = operand.value.as<TileValue>()) {
     type = function_.value(tile->id).element;
@@ -585,9 +623,11 @@ std::optional<ir::MmaOperand> Lowering::mma_operand(const Operand& operand, char
     return std::nullopt;
   }
   if (std::holds_alternative<ir::TensorId>(memory->object)) {
-    note(sink_.report(codes::WrongKind{}, operand.span, what, describe(operand.value), "a shared tile or a register tile")
-             .note("bring it to registers with `load(..)` or to a shared tile with `copy(..)` first")
-             .emit());
+    note(
+        sink_
+            .report(codes::WrongKind{}, operand.span, what, describe(operand.value), "a shared tile or a register tile")
+            .note("bring it to registers with `load(..)` or to a shared tile with `copy(..)` first")
+            .emit());
     return std::nullopt;
   }
   std::optional<ir::Region> region = to_region(*memory, operand.span);
@@ -597,7 +637,10 @@ std::optional<ir::MmaOperand> Lowering::mma_operand(const Operand& operand, char
   type = element_of(*region);
   shape = region->tile_shape();
   if (shape.size() != 2) {
-    note(sink_.report(codes::ShapeMismatch{}, operand.span, shape_text(shape), "a matrix", "`mma`", fmt::format("operand {} has {} axes", name, shape.size())).emit());
+    note(sink_
+             .report(codes::ShapeMismatch{}, operand.span, shape_text(shape), "a matrix", "`mma`",
+                     fmt::format("operand {} has {} axes", name, shape.size()))
+             .emit());
     return std::nullopt;
   }
   return ir::MmaOperand(*std::move(region));
@@ -611,7 +654,8 @@ bool Lowering::check_mma_atom(const std::string& atom, ElementType a, ElementTyp
   std::vector<std::string> names;
   for (const target::MmaAtom& entry : machine_->mma_atoms) {
     if (entry.name == atom) {
-      entries += fmt::format("{}{} x {} to {}", entries.empty() ? "" : ", ", tw::name_of(entry.a), tw::name_of(entry.b), tw::name_of(entry.c));
+      entries += fmt::format("{}{} x {} to {}", entries.empty() ? "" : ", ", tw::name_of(entry.a), tw::name_of(entry.b),
+                             tw::name_of(entry.c));
     }
     if (std::ranges::find(names, entry.name) == names.end()) {
       names.emplace_back(entry.name);
@@ -649,7 +693,8 @@ Value Lowering::call_mma(const Arguments& arguments, Span span) {
   std::optional<std::string> atom;
   if (const syntax::Expr* via = arguments.find("via")) {
     const Value value = eval(*via);
-    if (const auto* builtin = value.as<BuiltinValue>(); builtin != nullptr && builtin->entry->kind == BuiltinKind::Word) {
+    if (const auto* builtin = value.as<BuiltinValue>();
+        builtin != nullptr && builtin->entry->kind == BuiltinKind::Word) {
       atom = std::string(builtin->entry->name);
     } else if (const auto* text = value.as<StringValue>()) {
       atom = text->text;
@@ -670,8 +715,8 @@ Value Lowering::call_mma(const Arguments& arguments, Span span) {
     return PoisonValue{};
   }
   if (a_shape[1] != b_shape[1]) {
-    diag::Builder builder = sink_.report(codes::ShapeMismatch{}, span, shape_text(a_shape), shape_text(b_shape), "`mma`",
-                                         "the operands are (m, k) and (n, k)");
+    diag::Builder builder = sink_.report(codes::ShapeMismatch{}, span, shape_text(a_shape), shape_text(b_shape),
+                                         "`mma`", "the operands are (m, k) and (n, k)");
     builder.label(a.span, shape_text(a_shape)).label(b.span, shape_text(b_shape));
     if (a_shape[1] == b_shape[0]) {
       builder.note("b is (n, k); a tile that is stored as (k, n) is passed as `b.T`");
@@ -688,7 +733,9 @@ Value Lowering::call_mma(const Arguments& arguments, Span span) {
     }
     const ir::Value& accumulator = function_.value(tile->id);
     if (accumulator.shape != shape) {
-      note(sink_.report(codes::ShapeMismatch{}, span, shape_text(accumulator.shape), shape_text(shape), "`mma`", "the accumulator is (m, n)")
+      note(sink_
+               .report(codes::ShapeMismatch{}, span, shape_text(accumulator.shape), shape_text(shape), "`mma`",
+                       "the accumulator is (m, n)")
                .label(c_expr->span, shape_text(accumulator.shape))
                .emit());
       return PoisonValue{};
@@ -701,9 +748,13 @@ Value Lowering::call_mma(const Arguments& arguments, Span span) {
       return PoisonValue{};
     }
     op.atom = *atom;
-  } else if (std::ranges::none_of(machine_->mma_atoms, [&](const target::MmaAtom& entry) { return entry.a == a_type && entry.b == b_type && entry.c == c_type; })) {
-    note(sink_.report(codes::AtomOperands{}, span, "mma", fmt::format("has no instruction on target {} for these element types", machine_->name),
-                      fmt::format("{} x {} to {}", tw::name_of(a_type), tw::name_of(b_type), tw::name_of(c_type)))
+  } else if (std::ranges::none_of(machine_->mma_atoms, [&](const target::MmaAtom& entry) {
+               return entry.a == a_type && entry.b == b_type && entry.c == c_type;
+             })) {
+    note(sink_
+             .report(codes::AtomOperands{}, span, "mma",
+                     fmt::format("has no instruction on target {} for these element types", machine_->name),
+                     fmt::format("{} x {} to {}", tw::name_of(a_type), tw::name_of(b_type), tw::name_of(c_type)))
              .emit());
     return PoisonValue{};
   }

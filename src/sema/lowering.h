@@ -56,13 +56,14 @@ struct Operand {
 class Lowering {
  public:
   // `machine` may be null where only compile-time expressions are evaluated.
-  Lowering(const syntax::Module& module, const KernelDecl* kernel, const target::Machine* machine, ir::Function& function,
-           diag::Sink& sink);
+  Lowering(const syntax::Module& module, const KernelDecl* kernel, const target::Machine* machine,
+           ir::Function& function, diag::Sink& sink);
 
   // lower_kernel.cpp
   void run(const Binding& binding);
   // Values of all const parameters; nullopt when one is missing (reported).
-  std::optional<Binding> bind_consts(const syntax::FunctionDef& kernel, const Binding& given, bool report_missing = true);
+  std::optional<Binding> bind_consts(const syntax::FunctionDef& kernel, const Binding& given,
+                                     bool report_missing = true);
   [[nodiscard]] const std::optional<diag::Reported>& failure() const { return failure_; }
 
   // For the evaluation of decorators.
@@ -86,7 +87,8 @@ class Lowering {
   void options(const Binding& binding);
   void parameters();
   void parameter(const syntax::Parameter& parameter);
-  void tensor_parameter(const syntax::Parameter& parameter, ir::Direction direction, const syntax::Subscript& annotation);
+  void tensor_parameter(const syntax::Parameter& parameter, ir::Direction direction,
+                        const syntax::Subscript& annotation);
   std::optional<ir::ExprId> size_expression(const syntax::Expr& expr);
   void check_tags();
 
@@ -103,7 +105,8 @@ class Lowering {
   void exec_expression(const syntax::Stmt& stmt, const syntax::Expr& expr);
   void assign(const syntax::Expr& target, Value value, diag::Span value_span);
   void merge(ir::IfOp& branch, const Frame& then_frame, const Frame& else_frame, size_t symbol_mark);
-  Value merge_value(ir::IfOp& branch, const std::string& name, const Value& then_value, const Value& else_value, size_t symbol_mark);
+  Value merge_value(ir::IfOp& branch, const std::string& name, const Value& then_value, const Value& else_value,
+                    size_t symbol_mark);
   Value changed_type(const syntax::Stmt& loop, const ir::Block& body, const std::string& name, const Value& before,
                      const Value& head, const Value& after);
   void poison_assigned(const syntax::Block& block);
@@ -140,7 +143,8 @@ class Lowering {
   std::optional<ir::ExprId> to_bool(const Value& value, diag::Span span, std::string_view what);
   std::optional<ElementType> eval_type(const syntax::Expr& expr, std::string_view what);
   // A compile-time integer in [lowest, highest], lowest >= 0; -1 when it is none (reported).
-  int64_t eval_bounded(const syntax::Expr& expr, std::string_view what, int64_t lowest, int64_t highest, std::string_view expected);
+  int64_t eval_bounded(const syntax::Expr& expr, std::string_view what, int64_t lowest, int64_t highest,
+                       std::string_view expected);
   std::optional<std::vector<int64_t>> eval_shape(const syntax::Expr& expr, std::string_view what);
   std::optional<double> eval_const_float(const syntax::Expr& expr, std::string_view what);
   [[nodiscard]] std::optional<int64_t> constant_of(const Value& value) const;
@@ -166,10 +170,13 @@ class Lowering {
   [[nodiscard]] std::vector<std::string> visible_names() const;
 
   // lower_tile.cpp
-  Value elementwise(ir::ElementwiseKind kind, const std::vector<Operand>& operands, diag::Span span, std::string_view what, bool fast = false);
+  Value elementwise(ir::ElementwiseKind kind, const std::vector<Operand>& operands, diag::Span span,
+                    std::string_view what, bool fast = false);
   ir::ValueId materialize(const Value& value, ElementType type, const std::vector<int64_t>& shape, diag::Span span);
-  ir::ValueId broadcast(ir::ValueId from, const std::vector<int64_t>& shape, std::vector<int> axis_map, diag::Span span);
-  std::optional<std::vector<int64_t>> common_shape(const std::vector<Operand>& operands, std::string_view what, diag::Span span);
+  ir::ValueId broadcast(ir::ValueId from, const std::vector<int64_t>& shape, std::vector<int> axis_map,
+                        diag::Span span);
+  std::optional<std::vector<int64_t>> common_shape(const std::vector<Operand>& operands, std::string_view what,
+                                                   diag::Span span);
   Value call_math(ir::ElementwiseKind kind, const Builtin& builtin, const Arguments& arguments, diag::Span span);
   Value call_extremum(bool is_max, const Arguments& arguments, diag::Span span);
   Value call_where(const Arguments& arguments, diag::Span span);
@@ -182,7 +189,8 @@ class Lowering {
   Value call_pin(const Arguments& arguments, diag::Span span);
   Value call_mma(const Arguments& arguments, diag::Span span);
   std::optional<std::pair<int, int>> eval_warps(const syntax::Expr& expr);
-  std::optional<ir::MmaOperand> mma_operand(const Operand& operand, char name, ElementType& type, std::vector<int64_t>& shape);
+  std::optional<ir::MmaOperand> mma_operand(const Operand& operand, char name, ElementType& type,
+                                            std::vector<int64_t>& shape);
   bool check_mma_atom(const std::string& atom, ElementType a, ElementType b, ElementType c, diag::Span span);
   std::optional<ir::ReduceKind> eval_reduce_kind(const syntax::Expr& expr);
   ir::ValueId new_value(ElementType element, std::vector<int64_t> shape, diag::Span span, std::string name = "");

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages of this room's codes and of the parser's: the failing program reports exactly its code, the neighbour nothing.
-// (tests/docs runs the same blocks through the built program.)
+// The pages of this room's codes and of the parser's: the failing program reports exactly its code, the neighbour
+// nothing. (tests/docs runs the same blocks through the built program.)
 #include <filesystem>
-#include <fstream>
-#include <iterator>
-
 #include <fmt/format.h>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
 
 #include "diag/codes.h"
 #include "sema/testing.h"
@@ -58,7 +57,8 @@ std::vector<int> own_codes() {
   return out;
 }
 
-INSTANTIATE_TEST_SUITE_P(Codes, Page, testing::ValuesIn(own_codes()), [](const auto& info) { return fmt::format("TW{:04d}", info.param); });
+INSTANTIATE_TEST_SUITE_P(Codes, Page, testing::ValuesIn(own_codes()),
+                         [](const auto& info) { return fmt::format("TW{:04d}", info.param); });
 
 }  // namespace
 }  // namespace tw::sema

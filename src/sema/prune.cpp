@@ -170,7 +170,8 @@ class Pruner {
       } else if (auto* tiles = std::get_if<ir::TilesOp>(&op.body)) {
         has_changed |= prune(tiles->body);
       } else if (auto* branch = std::get_if<ir::IfOp>(&op.body)) {
-        has_changed |= std::erase_if(branch->results, [&](const ir::IfResult& r) { return value_uses_[r.result.index] == 0; }) > 0;
+        has_changed |=
+            std::erase_if(branch->results, [&](const ir::IfResult& r) { return value_uses_[r.result.index] == 0; }) > 0;
         has_changed |= prune(branch->then_body);
         has_changed |= prune(branch->else_body);
       }
@@ -232,21 +233,21 @@ class Pruner {
 
 }  // namespace
 
-void prune_carried(ir::Function& function) { Pruner(function).run(); }
+void prune_carried(ir::Function& function) {
+  Pruner(function).run();
+}
 
 bool uses_value(const ir::Block& block, ValueId value) {
   bool is_used = false;
-  ir::for_each_op(const_cast<ir::Block&>(block), [&](ir::Op& op) {
-    visit_reads(op, [&](ValueId& id) { is_used |= id == value; });
-  });
+  ir::for_each_op(const_cast<ir::Block&>(block),
+                  [&](ir::Op& op) { visit_reads(op, [&](ValueId& id) { is_used |= id == value; }); });
   return is_used;
 }
 
 bool uses_symbol(const ir::ExprPool& exprs, const ir::Block& block, SymbolId symbol) {
   std::vector<SymbolId> symbols;
-  ir::for_each_op(const_cast<ir::Block&>(block), [&](ir::Op& op) {
-    visit_exprs(op, [&](ExprId& id) { exprs.collect_symbols(id, symbols); });
-  });
+  ir::for_each_op(const_cast<ir::Block&>(block),
+                  [&](ir::Op& op) { visit_exprs(op, [&](ExprId& id) { exprs.collect_symbols(id, symbols); }); });
   return std::ranges::find(symbols, symbol) != symbols.end();
 }
 

@@ -41,8 +41,8 @@ struct KernelDecl {
   const syntax::FunctionDef* function = nullptr;
 };
 
-// The kernels of a file in its order. Also refuses what stands beside them: functions without a decorator, repeated names,
-// statements at the top level, and a file without any kernel.
+// The kernels of a file in its order. Also refuses what stands beside them: functions without a decorator, repeated
+// names, statements at the top level, and a file without any kernel.
 Checked<std::vector<KernelDecl>> kernels_of(const syntax::Module& module, diag::Sink& sink);
 
 // The kernel's configurations with `overrides` (from --param=N=V) put in their place; equal ones are listed once.

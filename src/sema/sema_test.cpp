@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sema/sema.h"
 
+#include <fmt/format.h>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
 
 #include "ir/print.h"
 #include "sema/testing.h"
+#include "syntax/fuzz_one.h"
 
 namespace tw::sema {
 namespace {
@@ -17,8 +21,8 @@ using testing::Not;
 
 // A kernel over X and Y whose `tiles` loop runs `body` on the tile of point i.
 std::string kernel(const std::string& body, const std::string& more_parameters = "", const std::string& head = "") {
-  std::string out = "@kernel(target=\"sm_80\", threads=128)\ndef f(X: In[f32, (N,)], Y: Out[f32, (N,)]" + more_parameters + "):\n" + head +
-                    "    for (i,) in tiles(cdiv(N, 128)):\n";
+  std::string out = "@kernel(target=\"sm_80\", threads=128)\ndef f(X: In[f32, (N,)], Y: Out[f32, (N,)]" +
+                    more_parameters + "):\n" + head + "    for (i,) in tiles(cdiv(N, 128)):\n";
   std::string line;
   for (char c : body) {
     line += c;
@@ -67,10 +71,10 @@ TEST(LowerKernel, elementwise_operations_broadcast_once) {
 }
 
 TEST(LowerKernel, loops_carry_what_they_change_and_nothing_else) {
-  const std::string body = body_of(kernel(
-      "acc = zeros(f32, (128,))\nx = load(X[i*128:+128])\nn = 0\nunused = 1\n"
-      "for k in range(N):\n    acc = acc + x\n    n = n + 1\n    unused = k\n    x = x\n"
-      "store(acc * n.to(f32), Y[i*128:+128])\n"));
+  const std::string body =
+      body_of(kernel("acc = zeros(f32, (128,))\nx = load(X[i*128:+128])\nn = 0\nunused = 1\n"
+                     "for k in range(N):\n    acc = acc + x\n    n = n + 1\n    unused = k\n    x = x\n"
+                     "store(acc * n.to(f32), Y[i*128:+128])\n"));
   size_t carries = 0;
   for (size_t at = body.find("carry"); at != std::string::npos; at = body.find("carry", at + 1)) {
     ++carries;
@@ -79,41 +83,41 @@ TEST(LowerKernel, loops_carry_what_they_change_and_nothing_else) {
 }
 
 TEST(LowerKernel, compile_time_control_flow_leaves_no_trace) {
-  const std::string body = body_of(kernel(
-      "x = load(X[i*128:+128])\n"
-      "for k in unroll(range(3)):\n    if k == 1:\n        continue\n    x = x + k\n"
-      "for a, b in static((1.0, 2.0), (3.0, 4.0)):\n    x = x * a - b\n    if a > 2:\n        break\n"
-      "store(x if B > 4 else -x, Y[i*128:+128])\n",
-      ", B: const = 8"));
+  const std::string body =
+      body_of(kernel("x = load(X[i*128:+128])\n"
+                     "for k in unroll(range(3)):\n    if k == 1:\n        continue\n    x = x + k\n"
+                     "for a, b in static((1.0, 2.0), (3.0, 4.0)):\n    x = x * a - b\n    if a > 2:\n        break\n"
+                     "store(x if B > 4 else -x, Y[i*128:+128])\n",
+                     ", B: const = 8"));
   EXPECT_THAT(body, Not(HasSubstr("for ")));
   EXPECT_THAT(body, Not(HasSubstr("if ")));
   EXPECT_THAT(body, Not(HasSubstr("neg")));
 }
 
 TEST(LowerKernel, run_time_branches_yield_tiles_and_select_scalars) {
-  const std::string body = body_of(kernel(
-      "x = load(X[i*128:+128])\nn = 0\n"
-      "if i > 3:\n    x = x + 1.0\n    n = 5\nelif i == 0:\n    x = x * 2.0\nelse:\n    n = 7\n"
-      "store(x, Y[n:+128])\n"));
+  const std::string body =
+      body_of(kernel("x = load(X[i*128:+128])\nn = 0\n"
+                     "if i > 3:\n    x = x + 1.0\n    n = 5\nelif i == 0:\n    x = x * 2.0\nelse:\n    n = 7\n"
+                     "store(x, Y[n:+128])\n"));
   EXPECT_THAT(body, HasSubstr("results("));
   EXPECT_THAT(body, HasSubstr("select("));
 }
 
 TEST(LowerKernel, functions_are_inlined_and_may_return_tuples) {
-  const std::string body = body_of(
-      "@fn\ndef both(x, scale=2.0):\n    if scale > 1:\n        return x * scale, x\n    return x, x\n\n" +
-      kernel("a, b = both(load(X[i*128:+128]), scale=3.0)\nstore(a + b, Y[i*128:+128])\n"));
+  const std::string body =
+      body_of("@fn\ndef both(x, scale=2.0):\n    if scale > 1:\n        return x * scale, x\n    return x, x\n\n" +
+              kernel("a, b = both(load(X[i*128:+128]), scale=3.0)\nstore(a + b, Y[i*128:+128])\n"));
   EXPECT_THAT(body, HasSubstr("constant 3"));
 }
 
 TEST(LowerKernel, asynchronous_copies_form_groups) {
-  const std::string text =
-      "    s, t = shared(f32, (128,), ring=2), shared(f32, (128,), pad=4, alias=())\n";
-  const std::string body = body_of(kernel(
-      "copy(X[i*128:+128], s[0], via=cp_async)\n"
-      "with group():\n    copy(X[i*128:+128], s[i], via=cp_async(16), when=i > 0)\n    copy(X[i*128:+128], t, via=cp_async, fill=1)\n"
-      "drain(cp_async, pending=1)\nsync()\nstore(load(t), Y[i*128:+128])\n",
-      "", text));
+  const std::string text = "    s, t = shared(f32, (128,), ring=2), shared(f32, (128,), pad=4, alias=())\n";
+  const std::string body =
+      body_of(kernel("copy(X[i*128:+128], s[0], via=cp_async)\n"
+                     "with group():\n    copy(X[i*128:+128], s[i], via=cp_async(16), when=i > 0)\n    "
+                     "copy(X[i*128:+128], t, via=cp_async, fill=1)\n"
+                     "drain(cp_async, pending=1)\nsync()\nstore(load(t), Y[i*128:+128])\n",
+                     "", text));
   size_t commits = 0;
   for (size_t at = body.find("commit"); at != std::string::npos; at = body.find("commit", at + 1)) {
     ++commits;
@@ -131,7 +135,8 @@ TEST(LowerKernel, transposed_and_nested_regions_name_the_same_elements) {
       "        copy(B[0:+32, j*64:+64], sB)\n"
       "        part = sB[16:+16, :]\n"
       "        d = mma(load(A[i*64:+64, 0:+16]), load(part.T[0:+64]), via=mma_m16n8k16, warps=(2, 2))\n"
-      "        e = mma(load(A[i*64:+64, :][:, 0:+16] if False else A[i*64:+64, 0:+16]), part[:, :].T, d, via=mma_m16n8k16)\n"
+      "        e = mma(load(A[i*64:+64, :][:, 0:+16] if False else A[i*64:+64, 0:+16]), part[:, :].T, d, "
+      "via=mma_m16n8k16)\n"
       "        store(e, D[i*64:+64, j*64:+64])\n");
   EXPECT_THAT(body, HasSubstr("sB[16:+16, 0:+64]"));
 }
@@ -152,7 +157,8 @@ TEST(LowerKernel, checks_and_tags_are_functions_of_coordinates) {
 
 TEST(Configurations, come_from_the_decorator_the_defaults_and_the_command_line) {
   const std::string text =
-      "@kernel(configs=(dict(A=1), dict(A=2, B=5), dict(A=1)))\ndef f(A: const, B: const = A * 10, flag: const = True):\n    pass\n";
+      "@kernel(configs=(dict(A=1), dict(A=2, B=5), dict(A=1)))\ndef f(A: const, B: const = A * 10, flag: const = "
+      "True):\n    pass\n";
   auto lowered = lower_text(text);
   ASSERT_THAT(lowered->codes(), IsEmpty()) << lowered->messages();
   ASSERT_EQ(lowered->kernels.size(), 1U);
@@ -181,8 +187,9 @@ TEST(Machine, target_option_overrides_the_kernel) {
 }
 
 TEST(Errors, several_in_one_run_and_none_follows_from_another) {
-  auto lowered = lower_text(kernel(
-      "x = lod(X[i*128:+128])\ny = x + 1.0\nz = load(X[i*128:+64])\nstore(z, Y[i*128:+128])\nstore(y, Y[i*128:+128])\nw = undefined\n"));
+  auto lowered =
+      lower_text(kernel("x = lod(X[i*128:+128])\ny = x + 1.0\nz = load(X[i*128:+64])\nstore(z, "
+                        "Y[i*128:+128])\nstore(y, Y[i*128:+128])\nw = undefined\n"));
   EXPECT_THAT(lowered->codes(), ElementsAre(1001, 1010)) << lowered->messages();
   EXPECT_EQ(lowered->sink.error_count(), 3) << lowered->messages();
   ASSERT_FALSE(lowered->sink.diagnostics()[0].fixits.empty());
@@ -190,18 +197,26 @@ TEST(Errors, several_in_one_run_and_none_follows_from_another) {
 }
 
 TEST(Errors, every_error_of_a_loop_and_of_a_branch_is_found) {
-  auto lowered = lower_text(kernel("for k in undefined:\n    a = missing\nif i > 0:\n    b = absent\nelse:\n    c = lost\n"));
+  auto lowered =
+      lower_text(kernel("for k in undefined:\n    a = missing\nif i > 0:\n    b = absent\nelse:\n    c = lost\n"));
   EXPECT_EQ(lowered->sink.error_count(), 4) << lowered->messages();
 }
 
 TEST(Errors, constructs_that_are_not_lowered_are_named_once) {
-  auto lowered = lower_text(kernel("with role(\"a\", warps=1):\n    pass\nwith role(\"b\", warps=1):\n    wait(x)\nbreak\nwhile i > 0:\n    pass\n"));
+  auto lowered =
+      lower_text(kernel("with role(\"a\", warps=1):\n    pass\nwith role(\"b\", warps=1):\n    wait(x)\nbreak\nwhile i "
+                        "> 0:\n    pass\n"));
   EXPECT_THAT(lowered->codes(), ElementsAre(1002)) << lowered->messages();
   EXPECT_EQ(lowered->sink.error_count(), 3) << lowered->messages();
 }
 
+TEST(Errors, a_slice_is_no_type) {
+  EXPECT_THAT(lower_text("@kernel(target=\"sm_80\")\ndef f(X: In[:, (N,)]):\n    pass\n")->codes(), ElementsAre(1008));
+}
+
 TEST(Errors, a_name_may_change_type_in_a_loop_that_does_not_read_it) {
-  auto lowered = lower_text(kernel("t = load(X[i*128:+64])\nfor k in range(N):\n    t = load(X[k*128:+128])\n    store(t, Y[k*128:+128])\n"));
+  auto lowered = lower_text(
+      kernel("t = load(X[i*128:+64])\nfor k in range(N):\n    t = load(X[k*128:+128])\n    store(t, Y[k*128:+128])\n"));
   EXPECT_THAT(lowered->codes(), IsEmpty()) << lowered->messages();
 }
 
@@ -211,13 +226,35 @@ TEST(Limits, hostile_programs_end_with_an_error) {
     doubling += "t = (t, t)\n";
   }
   EXPECT_THAT(lower_text(kernel(doubling))->codes(), ElementsAre(1033));
-  EXPECT_THAT(lower_text(kernel("x = i\nfor k in unroll(range(1000)):\n    x = x * N + x\n"))->codes(), ElementsAre(1033));
+  EXPECT_THAT(lower_text(kernel("x = i\nfor k in unroll(range(1000)):\n    x = x * N + x\n"))->codes(),
+              ElementsAre(1033));
   EXPECT_THAT(lower_text(kernel("g = lambda x: g(x)\ny = g(1)\n"))->codes(), ElementsAre(1033));
-  EXPECT_THAT(lower_text(kernel("for a in unroll(range(1000)):\n    for b in unroll(range(1000)):\n        x = a\n"))->codes(), ElementsAre(1033));
-  EXPECT_THAT(lower_text("@fn\ndef a(x):\n    return b(x)\n@fn\ndef b(x):\n    return a(x)\n" + kernel("y = a(1)\n"))->codes(), ElementsAre(1026));
+  EXPECT_THAT(
+      lower_text(kernel("for a in unroll(range(1000)):\n    for b in unroll(range(1000)):\n        x = a\n"))->codes(),
+      ElementsAre(1033));
+  EXPECT_THAT(
+      lower_text("@fn\ndef a(x):\n    return b(x)\n@fn\ndef b(x):\n    return a(x)\n" + kernel("y = a(1)\n"))->codes(),
+      ElementsAre(1026));
   EXPECT_THAT(lower_text(kernel("x = zeros(f32, (1000000000000,))\n"))->codes(), ElementsAre(1008));
   EXPECT_THAT(lower_text(kernel("x = 9223372036854775807 + 1\n"))->codes(), ElementsAre(1023));
   EXPECT_THAT(lower_text(kernel("x = 2 ** 100\ny = (-1) ** 1000001\n"))->codes(), ElementsAre(1023));
+}
+
+TEST(Limits, mutated_programs_are_lowered_or_refused_with_an_error) {
+  std::vector<std::string> corpus{syntax::kFuzzSeedProgram};
+  for (const char* name : {"every_construct", "gemm_ampere", "moe"}) {
+    std::ifstream in(fmt::format("{}/tests/corpora/parser_fuzz/{}.tw.py", TW_SOURCE_DIR, name), std::ios::binary);
+    corpus.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  std::ifstream reference(std::string(TW_SOURCE_DIR) + "/docs/language.md", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(reference), std::istreambuf_iterator<char>()};
+  for (std::string& program : fenced_blocks(text, "python ok")) {
+    corpus.push_back(std::move(program));
+  }
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    auto lowered = lower_text(syntax::mutate(corpus, seed));
+    ASSERT_TRUE(!lowered->functions.empty() || lowered->sink.has_errors()) << "seed " << seed;
+  }
 }
 
 }  // namespace

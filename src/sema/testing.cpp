@@ -2,9 +2,8 @@
 #include "sema/testing.h"
 
 #include <algorithm>
-#include <functional>
-
 #include <fmt/format.h>
+#include <functional>
 
 #include "base/strings.h"
 #include "syntax/parser.h"

@@ -47,7 +47,8 @@ struct TypeValue {
   ElementType type = ElementType::F32;
 };
 
-// A tensor or shared object, or a part of it. `axes` are the object's; tile axis i is the perm[i]-th axis that is no point.
+// A tensor or shared object, or a part of it. `axes` are the object's; tile axis i is the perm[i]-th axis that is no
+// point.
 struct MemoryAxis {
   enum class Kind : uint8_t { Whole, Slice, Point } kind = Kind::Whole;
   ir::ExprId lo;
@@ -115,9 +116,10 @@ struct FiniteValue {
 };
 
 struct Value {
-  using Node = std::variant<PoisonValue, UnavailableValue, NoneValue, IntValue, BoolValue, FloatValue, TileValue, StringValue,
-                            TypeValue, MemoryValue, TupleValue, RecordValue, BuiltinValue, FunctionValue, LambdaValue,
-                            CopyAtomValue, FragmentValue, RasterValue, RangeValue, StaticValue, TilesValue, GroupValue, FiniteValue>;
+  using Node = std::variant<PoisonValue, UnavailableValue, NoneValue, IntValue, BoolValue, FloatValue, TileValue,
+                            StringValue, TypeValue, MemoryValue, TupleValue, RecordValue, BuiltinValue, FunctionValue,
+                            LambdaValue, CopyAtomValue, FragmentValue, RasterValue, RangeValue, StaticValue, TilesValue,
+                            GroupValue, FiniteValue>;
   Node node;
 
   Value() = default;

@@ -2,7 +2,6 @@
 #include "syntax/ast.h"
 
 #include <algorithm>
-
 #include <fmt/format.h>
 
 #include "base/check.h"
@@ -106,8 +105,12 @@ struct StmtCloner {
 };
 
 // Mutable access to the parts of a node serves the const walks too: they do not write.
-Expr& as_mutable(const Expr& expr) { return const_cast<Expr&>(expr); }
-Stmt& as_mutable(const Stmt& stmt) { return const_cast<Stmt&>(stmt); }
+Expr& as_mutable(const Expr& expr) {
+  return const_cast<Expr&>(expr);
+}
+Stmt& as_mutable(const Stmt& stmt) {
+  return const_cast<Stmt&>(stmt);
+}
 
 // What a node says beside its children; equal strings and equal children make equal trees.
 struct ExprHeading {
@@ -201,7 +204,9 @@ void dump_block(const Block& block, int depth, std::string& out) {
   }
 }
 
-bool is_same_trivia(const Trivia& a, const Trivia& b) { return a.leading == b.leading && a.trailing == b.trailing; }
+bool is_same_trivia(const Trivia& a, const Trivia& b) {
+  return a.leading == b.leading && a.trailing == b.trailing;
+}
 
 bool is_same_stmt(const Stmt& a, const Stmt& b, bool compare_comments);
 
@@ -209,9 +214,8 @@ bool is_same_block(const Block& a, const Block& b, bool compare_comments) {
   if (compare_comments && a.dangling != b.dangling) {
     return false;
   }
-  return std::ranges::equal(a.statements, b.statements, [&](const StmtPtr& x, const StmtPtr& y) {
-    return is_same_stmt(*x, *y, compare_comments);
-  });
+  return std::ranges::equal(a.statements, b.statements,
+                            [&](const StmtPtr& x, const StmtPtr& y) { return is_same_stmt(*x, *y, compare_comments); });
 }
 
 bool is_same_stmt(const Stmt& a, const Stmt& b, bool compare_comments) {
@@ -254,7 +258,9 @@ std::string_view spelling(CompareOp op) {
   static constexpr std::string_view kText[] = {"<", "<=", ">", ">=", "==", "!="};
   return kText[static_cast<size_t>(op)];
 }
-std::string_view spelling(BoolOp op) { return op == BoolOp::And ? "and" : "or"; }
+std::string_view spelling(BoolOp op) {
+  return op == BoolOp::And ? "and" : "or";
+}
 
 diag::Span Parameter::span() const {
   diag::Span out = name.span;
@@ -296,8 +302,12 @@ FunctionDef* Module::find_function(std::string_view name) {
   return const_cast<FunctionDef*>(std::as_const(*this).find_function(name));
 }
 
-ExprPtr clone(const Expr& expr) { return std::make_unique<Expr>(Expr{expr.span, std::visit(ExprCloner{}, expr.node)}); }
-ExprPtr clone(const ExprPtr& expr) { return expr != nullptr ? clone(*expr) : nullptr; }
+ExprPtr clone(const Expr& expr) {
+  return std::make_unique<Expr>(Expr{expr.span, std::visit(ExprCloner{}, expr.node)});
+}
+ExprPtr clone(const ExprPtr& expr) {
+  return expr != nullptr ? clone(*expr) : nullptr;
+}
 StmtPtr clone(const Stmt& stmt) {
   return std::make_unique<Stmt>(Stmt{stmt.span, stmt.header_span, std::visit(StmtCloner{}, stmt.node), stmt.trivia});
 }
@@ -309,7 +319,9 @@ Block clone(const Block& block) {
   out.dangling = block.dangling;
   return out;
 }
-Module clone(const Module& module) { return {module.file, clone(module.body)}; }
+Module clone(const Module& module) {
+  return {module.file, clone(module.body)};
+}
 
 bool is_same(const Expr& a, const Expr& b) {
   return std::visit(ExprHeading{}, a.node) == std::visit(ExprHeading{}, b.node) &&
@@ -321,7 +333,9 @@ bool is_same(const Module& a, const Module& b, bool compare_comments) {
   return is_same_block(a.body, b.body, compare_comments);
 }
 
-ExprPtr make_name(std::string_view id) { return make_expr(Name{std::string(id)}); }
+ExprPtr make_name(std::string_view id) {
+  return make_expr(Name{std::string(id)});
+}
 ExprPtr make_int(int64_t value) {
   if (value >= 0) {
     return make_expr(IntLiteral{value, ""});
@@ -335,7 +349,9 @@ ExprPtr make_float(double value) {
   }
   return make_expr(Unary{UnaryOp::Minus, make_expr(FloatLiteral{-value, ""})});
 }
-ExprPtr make_string(std::string_view value) { return make_expr(StringLiteral{std::string(value), ""}); }
+ExprPtr make_string(std::string_view value) {
+  return make_expr(StringLiteral{std::string(value), ""});
+}
 ExprPtr make_binary(BinaryOp op, ExprPtr left, ExprPtr right) {
   return make_expr(Binary{op, std::move(left), std::move(right), {}});
 }
@@ -344,9 +360,15 @@ ExprPtr make_compare(CompareOp op, ExprPtr left, ExprPtr right) {
   out.rest.emplace_back(op, std::move(right));
   return make_expr(std::move(out));
 }
-ExprPtr make_tuple(std::vector<ExprPtr> elements) { return make_expr(TupleExpr{std::move(elements)}); }
-ExprPtr make_slice(ExprPtr lo, ExprPtr count) { return make_expr(Slice{std::move(lo), std::move(count)}); }
-ExprPtr make_full_slice() { return make_expr(Slice{}); }
+ExprPtr make_tuple(std::vector<ExprPtr> elements) {
+  return make_expr(TupleExpr{std::move(elements)});
+}
+ExprPtr make_slice(ExprPtr lo, ExprPtr count) {
+  return make_expr(Slice{std::move(lo), std::move(count)});
+}
+ExprPtr make_full_slice() {
+  return make_expr(Slice{});
+}
 ExprPtr make_subscript(ExprPtr base, std::vector<ExprPtr> indices) {
   return make_expr(Subscript{std::move(base), std::move(indices)});
 }
@@ -371,7 +393,9 @@ void add_keyword(Expr& call, std::string_view name, ExprPtr value) {
 StmtPtr make_assign(std::string_view target, ExprPtr value) {
   return make_stmt(Assign{make_name(target), std::move(value)});
 }
-StmtPtr make_expr_stmt(ExprPtr value) { return make_stmt(ExprStmt{std::move(value)}); }
+StmtPtr make_expr_stmt(ExprPtr value) {
+  return make_stmt(ExprStmt{std::move(value)});
+}
 
 const Expr* find_keyword(const Call& call, std::string_view name) {
   for (const Argument& argument : call.arguments) {

@@ -31,7 +31,8 @@ struct Identifier {
   diag::Span span;
 };
 
-// ---------------------------------------------------------------------------------------------------------- expressions
+// ----------------------------------------------------------------------------------------------------------
+// expressions
 
 enum class UnaryOp : uint8_t { Minus, Plus, Not, Invert };
 enum class BinaryOp : uint8_t { Add, Sub, Mul, Div, FloorDiv, Mod, Pow, ShiftLeft, ShiftRight, BitAnd, BitOr, BitXor };
@@ -127,8 +128,9 @@ struct Attribute {
 };
 
 struct Expr {
-  using Node = std::variant<Name, IntLiteral, FloatLiteral, StringLiteral, BoolLiteral, NoneLiteral, TupleExpr, ListExpr,
-                            DictExpr, Unary, Binary, Compare, BoolExpr, Conditional, Lambda, Call, Subscript, Slice, Attribute>;
+  using Node =
+      std::variant<Name, IntLiteral, FloatLiteral, StringLiteral, BoolLiteral, NoneLiteral, TupleExpr, ListExpr,
+                   DictExpr, Unary, Binary, Compare, BoolExpr, Conditional, Lambda, Call, Subscript, Slice, Attribute>;
   diag::Span span;
   Node node;
   // Levels below and including this one, as the parser found it; 0 for a node that was made.
@@ -152,11 +154,13 @@ struct Expr {
   }
 };
 
-// ----------------------------------------------------------------------------------------------------------- statements
+// -----------------------------------------------------------------------------------------------------------
+// statements
 
 // What stands around a statement and has no meaning.
 struct Trivia {
-  // Lines before it: a comment with its `#`, or "" for an empty line. Comments inside the statement's brackets come here too.
+  // Lines before it: a comment with its `#`, or "" for an empty line. Comments inside the statement's brackets come
+  // here too.
   std::vector<std::string> leading;
   // The comment at the end of the statement's (first) line, or "".
   std::string trailing;
@@ -246,7 +250,8 @@ struct FunctionDef {
 };
 
 struct Stmt {
-  using Node = std::variant<Assign, AugAssign, ExprStmt, For, While, If, With, Return, Break, Continue, Pass, Import, FunctionDef>;
+  using Node = std::variant<Assign, AugAssign, ExprStmt, For, While, If, With, Return, Break, Continue, Pass, Import,
+                            FunctionDef>;
   // The whole statement with its body, from its first token to its last.
   diag::Span span;
   // The statement's own line(s): all of a simple statement; up to the colon of one with a body.
@@ -281,7 +286,8 @@ struct Module {
 // No tree that the parser returns is higher than this (so recursion over it is safe); builders keep to it too.
 inline constexpr int kMaxExprHeight = 100;
 
-// ------------------------------------------------------------------------------------------------- copying and comparing
+// ------------------------------------------------------------------------------------------------- copying and
+// comparing
 
 ExprPtr clone(const Expr& expr);
 StmtPtr clone(const Stmt& stmt);
@@ -294,7 +300,8 @@ ExprPtr clone(const ExprPtr& expr);
 bool is_same(const Expr& a, const Expr& b);
 bool is_same(const Module& a, const Module& b, bool compare_comments = false);
 
-// ------------------------------------------------------------------------------------------------------------- builders
+// -------------------------------------------------------------------------------------------------------------
+// builders
 
 template <class T>
 ExprPtr make_expr(T node, diag::Span span = {}) {
@@ -332,7 +339,8 @@ std::vector<ExprPtr> exprs(Ptrs... pointers) {
   return out;
 }
 
-// -------------------------------------------------------------------------------------------------------------- looking
+// --------------------------------------------------------------------------------------------------------------
+// looking
 
 // The keyword argument `name` of a call, or null.
 const Expr* find_keyword(const Call& call, std::string_view name);

@@ -99,9 +99,10 @@ std::optional<std::string> fuzz_one(const std::string& text) {
 
 std::string mutate(const std::vector<std::string>& corpus, uint64_t seed) {
   static constexpr std::array<std::string_view, 48> kTokens = {
-      "(", ")", "[", "]", "{", "}", ":", ",", ".", "=", "==", "+", "-", "*", "**", "//", "%", "<", "lambda ", "if ", "else ",
-      "not ", "and ", "or ", "for ", "in ", "while ", "with ", "def ", "@", "return ", "\n", "\n    ", "\n\t", "\r\n", " ",
-      "#x\n", "\"", "'''", "\\\n", "0", "1e9", "0x", "None", "\xff", "\xc3\xa9", ":+", "(1,)"};
+      "(",    ")",   "[",      "]",     "{",    "}",   ":",       ",",    ".",      "=",        "==",   "+",
+      "-",    "*",   "**",     "//",    "%",    "<",   "lambda ", "if ",  "else ",  "not ",     "and ", "or ",
+      "for ", "in ", "while ", "with ", "def ", "@",   "return ", "\n",   "\n    ", "\n\t",     "\r\n", " ",
+      "#x\n", "\"",  "'''",    "\\\n",  "0",    "1e9", "0x",      "None", "\xff",   "\xc3\xa9", ":+",   "(1,)"};
   std::mt19937_64 random(seed);
   auto below = [&](size_t limit) { return limit == 0 ? size_t{0} : static_cast<size_t>(random() % limit); };
   std::string text = corpus[below(corpus.size())];

@@ -8,8 +8,8 @@
 
 namespace tw::syntax {
 
-// What must hold for every input: parsing ends; a refused input has an error whose span lies in the file; an accepted one
-// prints to a text that parses to the same tree, comments included. Returns the rule that was broken.
+// What must hold for every input: parsing ends; a refused input has an error whose span lies in the file; an accepted
+// one prints to a text that parses to the same tree, comments included. Returns the rule that was broken.
 std::optional<std::string> fuzz_one(const std::string& text);
 
 // One of `corpus` with a few edits by bytes, lines and tokens; the same for the same seed.

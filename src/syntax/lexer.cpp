@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
-
 #include <fmt/format.h>
+#include <string>
 
 namespace tw::syntax {
 namespace {
@@ -14,12 +13,13 @@ namespace codes = diag::codes;
 using diag::Span;
 
 constexpr std::array<std::string_view, 35> kKeywords = {
-    "False", "None",     "True", "and",    "as",   "assert", "async",  "await",    "break", "class", "continue", "def",
-    "del",   "elif",     "else", "except", "finally", "for", "from",   "global",   "if",    "import", "in",      "is",
-    "lambda", "nonlocal", "not", "or",     "pass", "raise",  "return", "try",      "while", "with",  "yield"};
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield"};
 
-// Longest first within a first character, so that the first match is the longest. The last five are no Python, but writing
-// them is a common slip: the parser names the operator that was meant.
+// Longest first within a first character, so that the first match is the longest. The last five are no Python, but
+// writing them is a common slip: the parser names the operator that was meant.
 constexpr std::array<std::string_view, 52> kOperators = {
     "**=", "//=", ">>=", "<<=", "...", "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "->", "+=", "-=", "*=", "/=",
     "%=",  "&=",  "|=",  "^=",  "@=",  ":=", "&&", "||", "++", "--", "(",  ")",  "[",  "]",  "{",  "}",  ",",  ":",
@@ -29,11 +29,19 @@ constexpr std::array<std::string_view, 52> kOperators = {
 constexpr std::array<std::string_view, 12> kStatementKeywords = {
     "def", "class", "while", "with", "return", "import", "from", "break", "continue", "pass", "elif", "try"};
 
-bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_part(char c) { return is_name_start(c) || is_digit(c); }
+bool is_name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_name_part(char c) {
+  return is_name_start(c) || is_digit(c);
+}
 
-char closing_of(char open) { return open == '(' ? ')' : open == '[' ? ']' : '}'; }
+char closing_of(char open) {
+  return open == '(' ? ')' : open == '[' ? ']' : '}';
+}
 
 // Offset of the first byte that is no UTF-8 text (a NUL counts), or the size.
 size_t find_non_text(std::string_view text) {
@@ -43,8 +51,11 @@ size_t find_non_text(std::string_view text) {
     if (byte == 0) {
       return i;
     }
-    size_t length = byte < 0x80 ? 1 : byte >= 0xC2 && byte < 0xE0 ? 2 : (byte & 0xF0) == 0xE0 ? 3
-                    : byte >= 0xF0 && byte < 0xF5 ? 4 : 0;
+    size_t length = byte < 0x80                   ? 1
+                    : byte >= 0xC2 && byte < 0xE0 ? 2
+                    : (byte & 0xF0) == 0xE0       ? 3
+                    : byte >= 0xF0 && byte < 0xF5 ? 4
+                                                  : 0;
     if (length == 0 || i + length > text.size()) {
       return i;
     }
@@ -194,7 +205,8 @@ class Lexer {
     }
     if (is_deeper) {
       if (static_cast<int>(indentations_.size()) > kMaxBlockDepth) {
-        note_failure(sink_.report(codes::NestingTooDeep{}, span(line_begin, at_), "blocks nested", kMaxBlockDepth).emit());
+        note_failure(
+            sink_.report(codes::NestingTooDeep{}, span(line_begin, at_), "blocks nested", kMaxBlockDepth).emit());
         // The rest cannot be read sensibly: every further line would repeat the message.
         errors_ = kMaxErrors;
         at_ = text_.size();
@@ -252,7 +264,8 @@ class Lexer {
       ++at_;
     }
     std::string_view word = text_.substr(begin, at_ - begin);
-    if ((peek() == '"' || peek() == '\'') && word.size() <= 2 && word.find_first_not_of("rRbBfFuU") == std::string_view::npos) {
+    if ((peek() == '"' || peek() == '\'') && word.size() <= 2 &&
+        word.find_first_not_of("rRbBfFuU") == std::string_view::npos) {
       lex_string(begin);
       return;
     }
@@ -279,8 +292,9 @@ class Lexer {
         ++at_;
       }
     }
-    note_failure(sink_.report(codes::UnterminatedString{}, span(begin, std::min(at_, begin + quote_length)),
-                              std::string(quote_length, quote))
+    note_failure(sink_
+                     .report(codes::UnterminatedString{}, span(begin, std::min(at_, begin + quote_length)),
+                             std::string(quote_length, quote))
                      .emit());
     push(TokenKind::String, begin, at_);
     last_open_string_ = begin;
@@ -317,7 +331,9 @@ class Lexer {
         ++at_;
       }
       if (!take_digits(digits)) {
-        why = base == 'x' ? "expected hexadecimal digits" : base == 'o' ? "expected octal digits" : "expected binary digits";
+        why = base == 'x'   ? "expected hexadecimal digits"
+              : base == 'o' ? "expected octal digits"
+                            : "expected binary digits";
       }
     } else {
       bool is_well_formed = true;
@@ -341,7 +357,8 @@ class Lexer {
         why = "an underscore stands only between two digits";
       }
       const std::string_view digits = text_.substr(begin, at_ - begin);
-      if (!is_float && digits.size() > 1 && digits[0] == '0' && digits.find_first_not_of("0_") != std::string_view::npos) {
+      if (!is_float && digits.size() > 1 && digits[0] == '0' &&
+          digits.find_first_not_of("0_") != std::string_view::npos) {
         why = "a decimal integer does not start with 0";
       }
     }
@@ -354,7 +371,8 @@ class Lexer {
     }
     if (!why.empty()) {
       note_failure(
-          sink_.report(codes::MalformedNumber{}, span(begin, at_), clipped(text_.substr(begin, at_ - begin)), why).emit());
+          sink_.report(codes::MalformedNumber{}, span(begin, at_), clipped(text_.substr(begin, at_ - begin)), why)
+              .emit());
     }
     push(is_float ? TokenKind::Float : TokenKind::Int, begin, at_);
   }
@@ -395,7 +413,8 @@ class Lexer {
   bool track_bracket(char c, size_t begin) {
     if (c == '(' || c == '[' || c == '{') {
       if (static_cast<int>(brackets_.size()) >= kMaxBracketDepth) {
-        note_failure(sink_.report(codes::NestingTooDeep{}, span(begin, begin + 1), "brackets nested", kMaxBracketDepth).emit());
+        note_failure(
+            sink_.report(codes::NestingTooDeep{}, span(begin, begin + 1), "brackets nested", kMaxBracketDepth).emit());
         errors_ = kMaxErrors;
         at_ = text_.size();
         return false;
@@ -407,7 +426,9 @@ class Lexer {
       return true;
     }
     if (brackets_.empty()) {
-      note_failure(sink_.report(codes::UnmatchedBracket{}, span(begin, begin + 1), std::string(1, c), "an opening bracket before it")
+      note_failure(sink_
+                       .report(codes::UnmatchedBracket{}, span(begin, begin + 1), std::string(1, c),
+                               "an opening bracket before it")
                        .fixit({"remove it", {{span(begin, begin + 1), ""}}, diag::Applicability::MaybeWrong})
                        .emit());
       return false;
@@ -420,9 +441,11 @@ class Lexer {
     }
     const bool closes_outer =
         std::ranges::any_of(brackets_, [&](const Bracket& bracket) { return closing_of(bracket.open) == c; });
-    note_failure(sink_.report(codes::UnmatchedBracket{}, span(begin, begin + 1), std::string(1, c), fmt::format("`{}`", expected))
-                     .label(span(open.offset, open.offset + 1), "opened here")
-                     .emit());
+    note_failure(
+        sink_
+            .report(codes::UnmatchedBracket{}, span(begin, begin + 1), std::string(1, c), fmt::format("`{}`", expected))
+            .label(span(open.offset, open.offset + 1), "opened here")
+            .emit());
     if (!closes_outer) {
       // The wrong kind was written for the innermost one.
       brackets_.pop_back();
@@ -442,8 +465,9 @@ class Lexer {
     if (last_open_string_ > open.offset) {
       return;
     }
-    note_failure(sink_.report(codes::UnclosedBracket{}, span(open.offset, open.offset + 1), std::string(1, open.open),
-                              std::string(1, closing_of(open.open)))
+    note_failure(sink_
+                     .report(codes::UnclosedBracket{}, span(open.offset, open.offset + 1), std::string(1, open.open),
+                             std::string(1, closing_of(open.open)))
                      .emit());
   }
 
@@ -452,11 +476,13 @@ class Lexer {
     const size_t length = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
     const std::string_view character = text_.substr(at_, length);
     const bool is_printable = lead >= 0x20 && lead != 0x7F;
-    note_failure(sink_.report(codes::UnexpectedCharacter{}, span(at_, at_ + length),
-                              is_printable ? fmt::format("`{}`", character) : fmt::format("byte 0x{:02x}", lead))
+    note_failure(sink_
+                     .report(codes::UnexpectedCharacter{}, span(at_, at_ + length),
+                             is_printable ? fmt::format("`{}`", character) : fmt::format("byte 0x{:02x}", lead))
                      .emit());
     // A run of such characters is one slip.
-    while (at_ < text_.size() && (static_cast<unsigned char>(peek()) >= 0x80 || text_.substr(at_, length) == character)) {
+    while (at_ < text_.size() &&
+           (static_cast<unsigned char>(peek()) >= 0x80 || text_.substr(at_, length) == character)) {
       ++at_;
     }
   }

@@ -31,7 +31,8 @@ struct TokenStream {
   // Ends with EndOfFile; Indent and Dedent are balanced.
   std::vector<Token> tokens;
   std::vector<Comment> comments;
-  // Newline tokens that end a line inside an open bracket, which has been reported: what is missing there needs no second error.
+  // Newline tokens that end a line inside an open bracket, which has been reported: what is missing there needs no
+  // second error.
   std::vector<size_t> reported_newlines;
   // Where errors were reported, in order: the parser says nothing more about those lines.
   std::vector<uint32_t> error_offsets;
@@ -48,8 +49,8 @@ inline constexpr int kMaxBracketDepth = 64;
 // After this many errors in one file the rest is not read.
 inline constexpr int kMaxErrors = 20;
 
-// Splits a file into tokens as Python does: indentation, lines joined in brackets and by a backslash, CRLF, a byte order mark.
-// What is no token is reported and left out; lexing goes on behind it.
+// Splits a file into tokens as Python does: indentation, lines joined in brackets and by a backslash, CRLF, a byte
+// order mark. What is no token is reported and left out; lexing goes on behind it.
 TokenStream lex(const diag::SourceManager& sources, diag::FileId file, diag::Sink& sink);
 
 }  // namespace tw::syntax

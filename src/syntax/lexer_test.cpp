@@ -55,7 +55,8 @@ TEST(Lexer, brackets_and_backslashes_join_lines) {
 }
 
 TEST(Lexer, crlf_and_byte_order_mark_change_nothing) {
-  EXPECT_THAT(lex_text("\xEF\xBB\xBFif a:\r\n  b\r\nc\r\n").tokens, ElementsAre("if", "a", ":", "NL", ">>", "b", "NL", "<<", "c", "NL"));
+  EXPECT_THAT(lex_text("\xEF\xBB\xBFif a:\r\n  b\r\nc\r\n").tokens,
+              ElementsAre("if", "a", ":", "NL", ">>", "b", "NL", "<<", "c", "NL"));
 }
 
 TEST(Lexer, tabs_are_fine_until_they_contradict_spaces) {
@@ -91,13 +92,17 @@ TEST(Lexer, brackets_that_do_not_match_are_named) {
 TEST(Lexer, an_open_bracket_does_not_swallow_the_next_function) {
   Lexed lexed = lex_text("f(a,\ndef g():\n    pass\n");
   EXPECT_THAT(lexed.errors, ElementsAre(5));
-  EXPECT_THAT(lexed.tokens, ElementsAre("f", "(", "a", ",", "NL", "def", "g", "(", ")", ":", "NL", ">>", "pass", "NL", "<<"));
+  EXPECT_THAT(lexed.tokens,
+              ElementsAre("f", "(", "a", ",", "NL", "def", "g", "(", ")", ":", "NL", ">>", "pass", "NL", "<<"));
 }
 
 TEST(Lexer, what_is_no_text_is_refused_once) {
   EXPECT_THAT(lex_text(std::string("a = \0 1", 7)).errors, ElementsAre(1));
   EXPECT_THAT(lex_text("a = \xff\xfe").errors, ElementsAre(1));
-  EXPECT_THAT(lex_text("\x7f" "ELF").errors, ElementsAre(3));
+  EXPECT_THAT(lex_text("\x7f"
+                       "ELF")
+                  .errors,
+              ElementsAre(3));
   EXPECT_THAT(lex_text(std::string(kMaxFileBytes + 1, 'a')).errors, ElementsAre(2));
 }
 

@@ -9,8 +9,8 @@
 
 namespace tw::syntax {
 
-// Parses a whole file. Errors are reported to the sink, several a run: after one the parser goes on at the next statement.
-// Whatever the input, it ends, in time linear in the file's size.
+// Parses a whole file. Errors are reported to the sink, several a run: after one the parser goes on at the next
+// statement. Whatever the input, it ends, in time linear in the file's size.
 Checked<Module> parse(const diag::SourceManager& sources, diag::FileId file, diag::Sink& sink);
 
 // Parses one expression (the whole text), e.g. the value of a command-line option.

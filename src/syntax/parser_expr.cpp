@@ -3,9 +3,8 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <utility>
-
 #include <fmt/format.h>
+#include <utility>
 
 #include "syntax/parser_impl.h"
 
@@ -282,7 +281,8 @@ ExprPtr Parser::parse_not() {
 void Parser::refuse_in_and_is() {
   const bool is_not_in = is_keyword("not");
   std::string word = is_not_in ? "not in" : std::string(text());
-  report_outside(token().span, fmt::format("`{}`", word), word == "is" ? "compare with `==`" : "compare with each value");
+  report_outside(token().span, fmt::format("`{}`", word),
+                 word == "is" ? "compare with `==`" : "compare with each value");
 }
 
 ExprPtr Parser::parse_comparison() {
@@ -320,7 +320,8 @@ ExprPtr Parser::parse_binary(int min_precedence) {
   ExprPtr left = parse_unary();
   while (left != nullptr && is_kind(TokenKind::Operator)) {
     if (is_op("@")) {
-      report_outside(token().span, "`@` between two values", "write `mma(a, b)`, which multiplies a by the transpose of b");
+      report_outside(token().span, "`@` between two values",
+                     "write `mma(a, b)`, which multiplies a by the transpose of b");
       return nullptr;
     }
     const auto* found = std::ranges::find(kBinaryOps, text(), &BinaryEntry::text);
@@ -357,7 +358,8 @@ ExprPtr Parser::parse_unary() {
     return base;
   }
   ExprPtr exponent = parse_unary();
-  return exponent != nullptr ? finish(Binary{BinaryOp::Pow, std::move(base), std::move(exponent), op_span}, begin) : nullptr;
+  return exponent != nullptr ? finish(Binary{BinaryOp::Pow, std::move(base), std::move(exponent), op_span}, begin)
+                             : nullptr;
 }
 
 ExprPtr Parser::parse_postfix() {
@@ -489,7 +491,8 @@ ExprPtr Parser::parse_index() {
   return is_op(":") ? parse_slice(std::move(lo), begin) : std::move(lo);
 }
 
-// At the `:`. `lo:+count` and `:` are the two forms; every other Python slice is read and refused with what to write instead.
+// At the `:`. `lo:+count` and `:` are the two forms; every other Python slice is read and refused with what to write
+// instead.
 ExprPtr Parser::parse_slice(ExprPtr lo, Span begin) {
   advance();
   if (lo == nullptr && (is_op(",") || is_op("]"))) {
@@ -520,17 +523,19 @@ ExprPtr Parser::parse_slice(ExprPtr lo, Span begin) {
     }
   }
   const Span span = span_from(begin);
-  diag::Builder builder = sink_.report(codes::SliceForm{}, span,
-                                       "n elements from lo; n is known at compile time",
-                                       sources_.text(span).size() <= 60 ? sources_.text(span) : std::string_view("..."));
+  diag::Builder builder =
+      sink_.report(codes::SliceForm{}, span, "n elements from lo; n is known at compile time",
+                   sources_.text(span).size() <= 60 ? sources_.text(span) : std::string_view("..."));
   if (!has_step && second != nullptr) {
     const std::string_view hi_text = sources_.text(second->span);
     if (lo == nullptr || (lo->is<IntLiteral>() && lo->as<IntLiteral>()->value == 0)) {
-      builder.fixit({"write the number of elements", {{span, fmt::format("0:+{}", hi_text)}}, diag::Applicability::Safe});
+      builder.fixit(
+          {"write the number of elements", {{span, fmt::format("0:+{}", hi_text)}}, diag::Applicability::Safe});
     } else {
-      builder.fixit({"write the number of elements",
-                     {{span, fmt::format("{}:+({} - ({}))", sources_.text(lo->span), hi_text, sources_.text(lo->span))}},
-                     diag::Applicability::MaybeWrong});
+      builder.fixit(
+          {"write the number of elements",
+           {{span, fmt::format("{}:+({} - ({}))", sources_.text(lo->span), hi_text, sources_.text(lo->span))}},
+           diag::Applicability::MaybeWrong});
     }
   }
   note(builder.emit());
@@ -614,7 +619,8 @@ ExprPtr Parser::parse_number() {
   int64_t value = 0;
   auto [end, error] = std::from_chars(body.data(), body.data() + body.size(), value, base);
   if (error == std::errc::result_out_of_range) {
-    note(sink_.report(codes::NumberTooLarge{}, begin, written.size() <= 40 ? written : written.substr(0, 37) + "...").emit());
+    note(sink_.report(codes::NumberTooLarge{}, begin, written.size() <= 40 ? written : written.substr(0, 37) + "...")
+             .emit());
   }
   return finish(IntLiteral{value, std::move(written)}, begin);
 }

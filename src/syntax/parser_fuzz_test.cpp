@@ -6,7 +6,9 @@
 namespace tw::syntax {
 namespace {
 
-TEST(ParserFuzz, the_seed_program_is_accepted_and_round_trips) { EXPECT_EQ(fuzz_one(kFuzzSeedProgram), std::nullopt); }
+TEST(ParserFuzz, the_seed_program_is_accepted_and_round_trips) {
+  EXPECT_EQ(fuzz_one(kFuzzSeedProgram), std::nullopt);
+}
 
 TEST(ParserFuzz, mutated_programs_break_no_rule) {
   for (uint64_t seed = 0; seed < 3000; ++seed) {

@@ -23,7 +23,7 @@ class Parser {
   [[nodiscard]] const std::optional<diag::Reported>& failure() const { return failure_; }
 
  private:
-  // Tokens (parser.cpp).
+  // Tokens (parser_tokens.cpp).
   [[nodiscard]] const Token& token() const { return stream_.tokens[at_]; }
   [[nodiscard]] std::string_view text() const { return sources_.text(token().span); }
   [[nodiscard]] std::string_view text_at(size_t index) const;

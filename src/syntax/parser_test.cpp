@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sstream>
 
 namespace tw::syntax {
 namespace {
@@ -129,20 +128,34 @@ TEST(Parser, spans_cover_what_was_written) {
 
 TEST(Parser, python_outside_the_language_is_named) {
   const char* const refused[] = {
-      "class A:\n    pass\n",      "try:\n    a\nexcept E:\n    b\nfinally:\n    c\n",
-      "assert a\n",               "x = [i for i in y]\n",
-      "f(i for i in y)\n",        "x = f'{a}'\n",
-      "x = b'a'\n",               "x: int = 1\n",
-      "x = y = 1\n",              "f(*a)\n",
-      "f(**a)\n",                 "def f(*a):\n    pass\n",
-      "a @ b\n",                  "a is b\n",
-      "a not in b\n",             "x = {1, 2}\n",
-      "T[...]\n",                 "import torch\n",
-      "for i in x:\n    a\nelse:\n    b\n", "while a:\n    b\nelse:\n    c\n",
-      "def f():\n    def g():\n        pass\n", "x = (y := 1)\n",
-      "global a\n",               "match x:\n    pass\n",
-      "lambda a=1: a\n",          "a = yield\n",
-      "x @= y\n",                 "x = 'a' 'b'\n",
+      "class A:\n    pass\n",
+      "try:\n    a\nexcept E:\n    b\nfinally:\n    c\n",
+      "assert a\n",
+      "x = [i for i in y]\n",
+      "f(i for i in y)\n",
+      "x = f'{a}'\n",
+      "x = b'a'\n",
+      "x: int = 1\n",
+      "x = y = 1\n",
+      "f(*a)\n",
+      "f(**a)\n",
+      "def f(*a):\n    pass\n",
+      "a @ b\n",
+      "a is b\n",
+      "a not in b\n",
+      "x = {1, 2}\n",
+      "T[...]\n",
+      "import torch\n",
+      "for i in x:\n    a\nelse:\n    b\n",
+      "while a:\n    b\nelse:\n    c\n",
+      "def f():\n    def g():\n        pass\n",
+      "x = (y := 1)\n",
+      "global a\n",
+      "match x:\n    pass\n",
+      "lambda a=1: a\n",
+      "a = yield\n",
+      "x @= y\n",
+      "x = 'a' 'b'\n",
   };
   for (const char* text : refused) {
     auto parsed = parse_text(text);

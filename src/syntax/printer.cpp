@@ -2,7 +2,6 @@
 #include "syntax/printer.h"
 
 #include <cmath>
-
 #include <fmt/format.h>
 
 namespace tw::syntax {
@@ -268,8 +267,12 @@ class ExprPrinter {
   bool is_tight_ = false;
 };
 
-std::string print_expr(const Expr& expr, int min_precedence = kLambda) { return ExprPrinter().take(expr, min_precedence); }
-std::string print_list(const Expr& expr) { return ExprPrinter().take_list(expr); }
+std::string print_expr(const Expr& expr, int min_precedence = kLambda) {
+  return ExprPrinter().take(expr, min_precedence);
+}
+std::string print_list(const Expr& expr) {
+  return ExprPrinter().take_list(expr);
+}
 
 // Breaks one long line after commas inside brackets; what follows is aligned with the bracket's first element.
 std::string wrap(const std::string& line) {
@@ -309,7 +312,8 @@ std::string wrap(const std::string& line) {
       } else if (c == ',' && !stack.empty() && i + 1 < rest.size() && rest[i + 1] == ' ') {
         // The outermost bracket that fills at least half of the line is the best place.
         const bool fills = i >= static_cast<size_t>(kPrintWidth) / 2;
-        if (best.after == 0 || stack.size() <= best.depth || (fills && best.after < static_cast<size_t>(kPrintWidth) / 2)) {
+        if (best.after == 0 || stack.size() <= best.depth ||
+            (fills && best.after < static_cast<size_t>(kPrintWidth) / 2)) {
           best = {i + 1, stack.back(), stack.size()};
           best_stack = stack;
         }
@@ -451,7 +455,9 @@ std::string print(const Module& module) {
   return printer.take();
 }
 
-std::string print(const Expr& expr) { return print_expr(expr); }
+std::string print(const Expr& expr) {
+  return print_expr(expr);
+}
 
 std::string print(const Stmt& stmt) {
   StmtPrinter printer;

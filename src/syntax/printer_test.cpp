@@ -42,12 +42,14 @@ TEST(Printer, products_in_an_index_are_tight) {
 
 TEST(Printer, long_lines_break_after_commas) {
   const std::string text =
-      "def gemm(A: In[bf16, (M, K)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)], BM: const = 128, BN: const = 128, BK: const = 32, "
+      "def gemm(A: In[bf16, (M, K)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)], BM: const = 128, BN: const = 128, BK: "
+      "const = 32, "
       "S: const = 4):\n    pass\n";
   const std::string printed = reprint(text);
-  EXPECT_EQ(printed,
-            "def gemm(A: In[bf16, (M, K)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)], BM: const = 128, BN: const = 128,\n"
-            "         BK: const = 32, S: const = 4):\n    pass\n");
+  EXPECT_EQ(
+      printed,
+      "def gemm(A: In[bf16, (M, K)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)], BM: const = 128, BN: const = 128,\n"
+      "         BK: const = 32, S: const = 4):\n    pass\n");
   EXPECT_EQ(reprint(printed), printed);
 }
 
