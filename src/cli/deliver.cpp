@@ -8,6 +8,10 @@
 #include "codegen/launch.h"
 #include "os/files.h"
 #include "report/report.h"
+#include "rewrite/kernel_view.h"
+#include "smt/smt.h"
+#include "syntax/parser.h"
+#include "syntax/printer.h"
 #include "targets/cuda/emit.h"
 
 namespace tw::cli {
@@ -52,17 +56,43 @@ json::Object proof_of(const agent::CheckOutcome& check, const task::Task& task, 
           {"task", json::Object{{"name", task.name}, {"hash", task.content_hash}}}};
 }
 
-// One kernel's files; returns its entry of the proof.
-Result<json::Object> write_kernel(const std::string& folder, const std::string& stem, const agent::BestKernel& best,
-                                  const task::Task& task, const std::string& target) {
-  const agent::CheckOutcome check = agent::check_candidate(best.text, task, target);
+Result<agent::CheckOutcome> check_again(const std::string& text, const task::Task& task, const std::string& target) {
+  agent::CheckOutcome check = agent::check_candidate(text, task, target);
   if (!check.is_proved()) {
-    return fail(fmt::format("`{}` was proved during the run and is {} now", stem, check.verdict));
+    return fail(fmt::format("a kernel that was proved during the run is {} now", check.verdict));
   }
-  TW_TRY(const std::string source, targets::cuda::emit(check.kernel->lowered, {nullptr, true}));
-  TW_TRY_STATUS(os::write_file_atomic(os::join_path(folder, stem + ".tw.py"), best.text));
-  TW_TRY_STATUS(os::write_file_atomic(os::join_path(folder, stem + ".cu"), source));
-  return proof_of(check, task, stem + ".tw.py");
+  return check;
+}
+
+Result<syntax::Module> parse(const std::string& text) {
+  diag::SourceManager sources;
+  diag::Sink sink;
+  auto module = syntax::parse(sources, sources.add("kernel.tw.py", text), sink);
+  if (!module) {
+    return fail("the kernel's text does not parse");
+  }
+  return *std::move(module);
+}
+
+// The program with its kernel's name ending in `_any`.
+Result<std::string> renamed(const std::string& text) {
+  TW_TRY(syntax::Module module, parse(text));
+  if (auto view = rewrite::KernelView::of(module)) {
+    view->function().name.text += "_any";
+  }
+  return syntax::print(module);
+}
+
+// Both programs in one file; what is the same in both (imports) stands once.
+Result<std::string> joined(const std::string& fast, const std::string& general) {
+  TW_TRY(syntax::Module module, parse(fast));
+  TW_TRY(syntax::Module other, parse(general));
+  for (syntax::StmtPtr& stmt : other.body.statements) {
+    if (stmt->is<syntax::FunctionDef>()) {
+      module.body.statements.push_back(std::move(stmt));
+    }
+  }
+  return syntax::print(module);
 }
 
 }  // namespace
@@ -70,22 +100,32 @@ Result<json::Object> write_kernel(const std::string& folder, const std::string& 
 Status deliver(const std::string& folder, const task::Task& task, const agent::RunResult& result, const std::string& target,
                store::Store& store, const std::string& run_id) {
   TW_TRY_STATUS(os::make_folders(folder));
-  json::Array kernels;
   if (result.best) {
-    TW_TRY(json::Object proof, write_kernel(folder, "kernel", *result.best, task, target));
-    kernels.push_back(std::move(proof));
-    const bool needs_fallback = !result.best->narrowing.empty();
-    if (needs_fallback && result.general) {
-      TW_TRY(json::Object fallback, write_kernel(folder, "kernel_any", *result.general, task, target));
-      kernels.push_back(std::move(fallback));
+    TW_TRY(const agent::CheckOutcome fast, check_again(result.best->text, task, target));
+    std::string program = result.best->text;
+    json::Array kernels{proof_of(fast, task, "kernel.tw.py")};
+    std::string source;
+    if (!result.best->narrowing.empty() && result.general) {
+      TW_TRY(const std::string text, renamed(result.general->text));
+      TW_TRY(const agent::CheckOutcome general, check_again(text, task, target));
+      TW_TRY(program, joined(program, text));
+      TW_TRY(source, targets::cuda::emit_with_fallback(fast.kernel->lowered, general.kernel->lowered, {}));
+      kernels.push_back(proof_of(general, task, "kernel.tw.py"));
+    } else {
+      TW_TRY(source, targets::cuda::emit(fast.kernel->lowered, {}));
     }
-    json::Object proof_file{{"schema", "tw.proof/1"}, {"tools", json::Object{{"tilewright", version_text()}, {"z3", "4.13.4"}}}};
-    // The fast kernel's entry at the top level; all kernels, with the condition under which each is called, in `kernels`.
+    json::Object proof{{"schema", "tw.proof/1"},
+                       {"tools", json::Object{{"tilewright", version_text()}, {"z3", smt::solver_version()}}}};
+    // The fast kernel's entry at the top level; all kernels in `kernels`.
     for (const auto& [name, value] : kernels.front().as_object().members()) {
-      proof_file.set(name, value);
+      proof.set(name, value);
     }
-    proof_file.set("kernels", std::move(kernels));
-    TW_TRY_STATUS(os::write_file_atomic(os::join_path(folder, "proof.json"), json::write(proof_file, 2) + "\n"));
+    // Sizes outside the fast kernel's assumptions go to the second.
+    proof.set("dispatch", json::Object{{"serves_whole_domain", result.best->narrowing.empty() || result.general.has_value()}});
+    proof.set("kernels", std::move(kernels));
+    TW_TRY_STATUS(os::write_file_atomic(os::join_path(folder, "kernel.tw.py"), program));
+    TW_TRY_STATUS(os::write_file_atomic(os::join_path(folder, "kernel.cu"), source));
+    TW_TRY_STATUS(os::write_file_atomic(os::join_path(folder, "proof.json"), json::write(proof, 2) + "\n"));
   }
   auto collected = report::collect(store, run_id);
   if (!collected) {

@@ -10,9 +10,9 @@
 
 namespace tw::cli {
 
-// Writes what a finished run hands over: kernel.tw.py, kernel.cu, proof.json, report.html, and, when the fast kernel assumes
-// more than the task's domain, kernel_any.tw.py and kernel_any.cu, which the dispatcher in kernel.cu falls back to.
-// Earlier results in the folder are replaced whole, file by file.
+// Writes what a finished run hands over: kernel.tw.py, kernel.cu, proof.json, report.html. When the fast kernel assumes more
+// than the task's domain, the fastest kernel without such assumptions stands beside it in both files as NAME_any, and the
+// launcher NAME_dispatch chooses by the sizes. Earlier results in the folder are replaced whole, file by file.
 Status deliver(const std::string& folder, const task::Task& task, const agent::RunResult& result, const std::string& target,
                store::Store& store, const std::string& run_id);
 

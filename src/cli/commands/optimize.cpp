@@ -122,7 +122,7 @@ void print_outcome(const agent::RunResult& result, const std::string& run_id, co
     }
     if (!result.best->narrowing.empty()) {
       text += fmt::format("it assumes {}", fmt::join(result.best->narrowing, " and "));
-      text += result.general ? fmt::format("; kernel_any ({:.1f} us by estimate) serves every other size\n", result.general->estimate_us)
+      text += result.general ? fmt::format("; a second kernel ({:.1f} us by estimate) serves every other size\n", result.general->estimate_us)
                              : std::string("; no proved kernel serves the other sizes\n");
     }
   }
