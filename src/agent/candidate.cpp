@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/candidate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 
 #include "codegen/launch.h"
@@ -176,7 +175,8 @@ BuildOutcome build_candidate(const driver::CompiledKernel& kernel, toolchain::Cu
   out.compiler = compiled->compiler;
   if (const toolchain::ResourceReport* resources = compiled->find_resources(kernel.lowered.name)) {
     out.resources = *resources;
-    const auto violations = toolchain::check_resources(*resources, *kernel.lowered.machine, kernel.lowered.threads, kernel.lowered.shared_bytes);
+    const auto violations = toolchain::check_resources(*resources, *kernel.lowered.machine, kernel.lowered.threads,
+                                                       kernel.lowered.shared_bytes);
     if (!violations.empty()) {
       out.error = fmt::format("{}: {} needed, {} there", violations.front().resource, violations.front().needed,
                               violations.front().available);

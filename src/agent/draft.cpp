@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/draft.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "diag/sink.h"
 #include "os/env.h"
@@ -26,7 +25,8 @@ bool fits(const KernelView& view, const task::Task& task) {
   for (size_t i = 0; i < task.operand_count; ++i) {
     const spec::Tensor& operand = task.computation.tensors[i];
     const TensorParam* tensor = view.tensor(operand.name);
-    if (tensor == nullptr || tensor->dims.size() != operand.dims.size() || tensor->has_strides != !task.storage[i].is_packed) {
+    if (tensor == nullptr || tensor->dims.size() != operand.dims.size() ||
+        tensor->has_strides != !task.storage[i].is_packed) {
       return false;
     }
     const bool is_out = operand.direction == spec::Direction::Out;
@@ -75,7 +75,8 @@ void retype(syntax::Module& module, KernelView& view, const task::Task& task) {
 // The simplest first: fewer statements that name an instruction or a policy.
 int complexity(const std::string& text) {
   int score = 0;
-  for (std::string_view word : {"cp_async", "pipeline", "mma_m16n8k16", "mma_m16n8k8", "shared(", "assume(", "drain", "ring="}) {
+  for (std::string_view word :
+       {"cp_async", "pipeline", "mma_m16n8k16", "mma_m16n8k8", "shared(", "assume(", "drain", "ring="}) {
     for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
       ++score;
     }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/loop.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
+#include <fmt/format.h>
 #include <set>
 
 #include "agent/candidate.h"
@@ -50,7 +49,11 @@ class Loop {
  public:
   Loop(const task::Task& task, const Request& request, Recorder& recorder, toolchain::CudaCompiler* compiler,
        const Progress& progress)
-      : task_(task), request_(request), recorder_(recorder), compiler_(compiler), progress_(progress),
+      : task_(task),
+        request_(request),
+        recorder_(recorder),
+        compiler_(compiler),
+        progress_(progress),
         start_(std::chrono::steady_clock::now()) {}
 
   Result<RunResult> run() {
@@ -88,7 +91,8 @@ class Loop {
     }
     TW_TRY(const std::vector<Draft> drafts, drafts_for(task_, request_.target));
     if (drafts.empty()) {
-      return fail(fmt::format("no program family in kernels/ fits the task `{}`; start from a program of yours with --from", task_.name));
+      return fail(fmt::format(
+          "no program family in kernels/ fits the task `{}`; start from a program of yours with --from", task_.name));
     }
     TW_TRY(Candidate candidate, record_draft(drafts.front().text, "draft", {}, drafts.front().origin));
     out.push_back(std::move(candidate));
@@ -103,7 +107,7 @@ class Loop {
     json::Object input{{"move", move}, {"title", title}, {"parent", parent.reference}, {"candidate", reference}};
     TW_TRY(const json::Value output, recorder_.step(kind, input, [&] {
       json::Object out{{"candidate", reference}, {"parent", parent.reference}, {"move", move}, {"title", title},
-                       {"diff", diff}, {"language", "tile"}};
+                       {"diff", diff},           {"language", "tile"}};
       return Recorder::Produced{std::move(out), nullptr};
     }));
     static_cast<void>(output);
@@ -112,8 +116,8 @@ class Loop {
     return candidate;
   }
 
-  // check, build, test, estimate: stops at the first that fails. A recorded step is not executed again, but what later steps
-  // need of it (the lowered kernel) is made again: it follows from the text.
+  // check, build, test, estimate: stops at the first that fails. A recorded step is not executed again, but what later
+  // steps need of it (the lowered kernel) is made again: it follows from the text.
   Result<Verified> evaluate(const Candidate& candidate) {
     Verified out;
     out.check.verdict = "";
@@ -157,7 +161,8 @@ class Loop {
     }));
     const bool is_ok = built.get_bool("ok") && *built.get_bool("ok");
     if (!is_ok) {
-      out.why_not = "not built: " + (built.get_string("error") ? *built.get_string("error") : std::string("no reason given"));
+      out.why_not =
+          "not built: " + (built.get_string("error") ? *built.get_string("error") : std::string("no reason given"));
       say("build    failed    " + out.why_not);
     }
     return is_ok;
@@ -170,8 +175,10 @@ class Loop {
       options.schedules = 3;
       options.distributions = 1;
       const eval::Evaluation evaluation = eval::evaluate_on_emulator(out.check.kernel->lowered, task_, options);
-      json::Object output{{"candidate", candidate.reference}, {"ok", evaluation.is_correct()},
-                          {"summary", evaluation.describe()}, {"evaluation", evaluation.to_json()}};
+      json::Object output{{"candidate", candidate.reference},
+                          {"ok", evaluation.is_correct()},
+                          {"summary", evaluation.describe()},
+                          {"evaluation", evaluation.to_json()}};
       return Recorder::Produced{std::move(output), nullptr};
     }));
     const bool is_ok = tested.get_bool("ok") && *tested.get_bool("ok");
@@ -187,8 +194,11 @@ class Loop {
       const auto e = profile::estimate(out.check.kernel->lowered, eval::sizes_of(task_, task_.headline_shape));
       json::Object output{{"candidate", input.find("candidate")->as_string()}};
       if (e) {
-        output.set("estimate", json::Object{{"us", e->us}, {"label", "estimate"}, {"bound", profile::name_of(e->bound)},
-                                            {"waves", e->waves}, {"resident_blocks", e->resident_blocks}});
+        output.set("estimate", json::Object{{"us", e->us},
+                                            {"label", "estimate"},
+                                            {"bound", profile::name_of(e->bound)},
+                                            {"waves", e->waves},
+                                            {"resident_blocks", e->resident_blocks}});
       } else {
         output.set("error", e.error().message);
       }
@@ -202,7 +212,8 @@ class Loop {
     out.us = e->get_double("us") ? *e->get_double("us") : 0;
     out.bound = e->get_string("bound") ? *e->get_string("bound") : "";
     out.is_good = out.us > 0;
-    say(fmt::format("estimate {:>8.1f} us at {} (estimate, bound by {})", out.us, task::print_shape(task_, task_.headline_shape), out.bound));
+    say(fmt::format("estimate {:>8.1f} us at {} (estimate, bound by {})", out.us,
+                    task::print_shape(task_, task_.headline_shape), out.bound));
     return {};
   }
 
@@ -233,7 +244,8 @@ class Loop {
     static_cast<void>(decided);
     say(fmt::format("decide   {:<9} {}", accepted ? "accepted" : "rejected", reason));
     if (accepted) {
-      BestKernel kernel{candidate.text, candidate.reference, verified.us, verified.bound, verified.check.narrowing, candidate.moves};
+      BestKernel kernel{candidate.text, candidate.reference,      verified.us,
+                        verified.bound, verified.check.narrowing, candidate.moves};
       if (kernel.narrowing.empty() && (!result_.general || kernel.estimate_us <= result_.general->estimate_us)) {
         result_.general = kernel;
       }
@@ -241,7 +253,8 @@ class Loop {
     } else if (verified.is_good && verified.check.narrowing.empty() &&
                (!result_.general || verified.us < result_.general->estimate_us)) {
       // Slower than the best, but valid where the best is not.
-      result_.general = BestKernel{candidate.text, candidate.reference, verified.us, verified.bound, {}, candidate.moves};
+      result_.general =
+          BestKernel{candidate.text, candidate.reference, verified.us, verified.bound, {}, candidate.moves};
     }
     return {};
   }
@@ -309,11 +322,13 @@ class Loop {
     return false;
   }
 
-  // A wrong program: single edits near the counterexample, each checked, until one is proved. When none is, the one that
-  // fails fewest obligations is tried once more.
+  // A wrong program: single edits near the counterexample, each checked, until one is proved. When none is, the one
+  // that fails fewest obligations is tried once more.
   Result<std::optional<Candidate>> mend(const Candidate& wrong, const Verified& verified) {
-    TW_TRY(const json::Value mended, recorder_.step("debug", json::Object{{"candidate", wrong.reference}, {"failure", verified.check.diagnostics}},
-                                                    [&] { return search_repair(wrong, verified); }));
+    TW_TRY(
+        const json::Value mended,
+        recorder_.step("debug", json::Object{{"candidate", wrong.reference}, {"failure", verified.check.diagnostics}},
+                       [&] { return search_repair(wrong, verified); }));
     auto reference = mended.get_string("candidate");
     if (!reference || *reference == wrong.reference) {
       say("debug    no edit of the menu proves it");
@@ -331,9 +346,8 @@ class Loop {
     if (!check.report) {
       return 1000;
     }
-    return static_cast<size_t>(std::ranges::count_if(check.report->obligations, [](const verify::Obligation& o) {
-      return o.verdict != verify::Verdict::Proved;
-    }));
+    return static_cast<size_t>(std::ranges::count_if(
+        check.report->obligations, [](const verify::Obligation& o) { return o.verdict != verify::Verdict::Proved; }));
   }
 
   Recorder::Produced search_repair(const Candidate& wrong, const Verified& verified) {
@@ -376,10 +390,14 @@ class Loop {
       places = closest_places;
       titles += (titles.empty() ? "" : "; ") + closest_title;
     }
-    return {json::Object{{"candidate", wrong.reference}, {"parent", wrong.reference}, {"move", "fix"}, {"tried", std::move(tried)}}, nullptr};
+    return {
+        json::Object{
+            {"candidate", wrong.reference}, {"parent", wrong.reference}, {"move", "fix"}, {"tried", std::move(tried)}},
+        nullptr};
   }
 
-  Recorder::Produced mended(const Candidate& wrong, const std::string& text, const std::string& title, json::Array tried) {
+  Recorder::Produced mended(const Candidate& wrong, const std::string& text, const std::string& title,
+                            json::Array tried) {
     auto reference = recorder_.put(text);
     json::Object output{{"candidate", reference ? *reference : wrong.reference},
                         {"parent", wrong.reference},
@@ -474,8 +492,8 @@ Result<Request> request_from_json(const json::Value& config) {
   return out;
 }
 
-Result<RunResult> run_loop(const task::Task& task, const Request& request, Recorder& recorder, toolchain::CudaCompiler* compiler,
-                           const Progress& progress) {
+Result<RunResult> run_loop(const task::Task& task, const Request& request, Recorder& recorder,
+                           toolchain::CudaCompiler* compiler, const Progress& progress) {
   return Loop(task, request, recorder, compiler, progress).run();
 }
 

@@ -55,9 +55,9 @@ struct Progress {
   std::function<void(const std::string&)> say;
 };
 
-// The state machine of one run: draft, check, build, test, estimate, decide; a refuted candidate is mended by re-checked
-// edits; then the menu of moves until none helps, or the budget ends. Every step goes through the recorder.
-Result<RunResult> run_loop(const task::Task& task, const Request& request, Recorder& recorder, toolchain::CudaCompiler* compiler,
-                           const Progress& progress);
+// The state machine of one run: draft, check, build, test, estimate, decide; a refuted candidate is mended by
+// re-checked edits; then the menu of moves until none helps, or the budget ends. Every step goes through the recorder.
+Result<RunResult> run_loop(const task::Task& task, const Request& request, Recorder& recorder,
+                           toolchain::CudaCompiler* compiler, const Progress& progress);
 
 }  // namespace tw::agent

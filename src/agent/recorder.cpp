@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/recorder.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
+#include <fmt/format.h>
 
 namespace tw::agent {
 
 Recorder::Recorder(store::Store& store, const store::RunLock& lock, std::vector<store::Step> recorded)
     : store_(store), lock_(lock), recorded_(std::move(recorded)) {}
 
-Result<json::Value> Recorder::step(std::string_view kind, const json::Value& input, const std::function<Produced()>& execute) {
+Result<json::Value> Recorder::step(std::string_view kind, const json::Value& input,
+                                   const std::function<Produced()>& execute) {
   if (next_ < static_cast<int64_t>(recorded_.size())) {
     const store::Step& step = recorded_[static_cast<size_t>(next_)];
     if (step.kind != kind || !(step.input == input)) {
-      return fail(fmt::format("step {} on record is `{}` with another input than this `{}`: the run was made by another version "
-                              "or with other files",
-                              next_, step.kind, kind));
+      return fail(fmt::format(
+          "step {} on record is `{}` with another input than this `{}`: the run was made by another version "
+          "or with other files",
+          next_, step.kind, kind));
     }
     ++next_;
     return step.output;

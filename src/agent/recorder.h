@@ -12,9 +12,9 @@
 
 namespace tw::agent {
 
-// Makes a run durable. The loop is a function of its recorded steps: each step is asked for with its input; a step that is
-// already on record gives its recorded output, any other is executed and put on record before the loop goes on. So a run that
-// was killed goes on by running the loop again from the start: it repeats nothing that was recorded.
+// Makes a run durable. The loop is a function of its recorded steps: each step is asked for with its input; a step that
+// is already on record gives its recorded output, any other is executed and put on record before the loop goes on. So a
+// run that was killed goes on by running the loop again from the start: it repeats nothing that was recorded.
 class Recorder {
  public:
   Recorder(store::Store& store, const store::RunLock& lock, std::vector<store::Step> recorded);
@@ -23,8 +23,8 @@ class Recorder {
     json::Value output;
     json::Value cost;
   };
-  // REQUIRES: `execute` depends on `input` and on earlier outputs only. Fails when the store does, or when the record holds
-  // another step at this place (made by another version or another request).
+  // REQUIRES: `execute` depends on `input` and on earlier outputs only. Fails when the store does, or when the record
+  // holds another step at this place (made by another version or another request).
   Result<json::Value> step(std::string_view kind, const json::Value& input, const std::function<Produced()>& execute);
 
   Result<std::string> put(std::string_view content);

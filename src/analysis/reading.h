@@ -14,23 +14,24 @@
 #include "domain/facts.h"
 #include "ir/function.h"
 
-// The reading of a kernel (semantics: docs/semantics.md), evaluated on symbols: for every store the term that it writes, for
-// every contraction and check the terms they look at, valid for all sizes, tiles and iterations. Order, layouts and storage
-// are ignored: a cell of a shared object is (object, version, element).
+// The reading of a kernel (semantics: docs/semantics.md), evaluated on symbols: for every store the term that it
+// writes, for every contraction and check the terms they look at, valid for all sizes, tiles and iterations. Order,
+// layouts and storage are ignored: a cell of a shared object is (object, version, element).
 //
-// Memory is a list of guarded writes, newest last; a read takes the newest write whose cell it is. Writes of all iterations of
-// a loop become one *piece* in closed form: "version v, element c was written in iteration v - 3, if 0 <= v - 3 < n". Example:
+// Memory is a list of guarded writes, newest last; a read takes the newest write whose cell it is. Writes of all
+// iterations of a loop become one *piece* in closed form: "version v, element c was written in iteration v - 3, if 0 <=
+// v - 3 < n". Example:
 //
 //   for k in range(n):  copy(A[.., (k+3)*32:+32], s[k+3])      piece: v -> A[.., v*32:+32], if 3 <= v < n + 3
 //   ... load(s[k])                                             A[.., k*32:+32], where k >= 3
 //
-// Registers carried by loops: a value that does not depend on the last iteration is "the yield, one iteration earlier"; a sum
-// or maximum that grows by a term becomes a reduction over the iterations; anything else stays a Loop term, which compares
-// equal to itself only.
+// Registers carried by loops: a value that does not depend on the last iteration is "the yield, one iteration earlier";
+// a sum or maximum that grows by a term becomes a reduction over the iterations; anything else stays a Loop term, which
+// compares equal to itself only.
 namespace tw::analysis {
 
-// What several evaluations share so that their terms can be compared: sizes and tile coordinates of the same name are one
-// variable.
+// What several evaluations share so that their terms can be compared: sizes and tile coordinates of the same name are
+// one variable.
 struct Environment {
   explicit Environment(domain::Fallback* fallback = nullptr) : values(ints), prover(ints, fallback) {
     cell_version = ints.add_var("version");

@@ -375,8 +375,8 @@ TermId Settler::reduce(TermId term, Facts& facts) {
   }
   settle_body();
   const TermNode inner = values_.node(body);
-  if (!n.is_ordered && ((inner.kind == TermKind::Accumulate || inner.kind == TermKind::Reduce) && inner.reduce == n.reduce &&
-                        inner.type == n.type)) {
+  if (!n.is_ordered && ((inner.kind == TermKind::Accumulate || inner.kind == TermKind::Reduce) &&
+                        inner.reduce == n.reduce && inner.type == n.type)) {
     TermId flat = values_.reduce(n.reduce, n.type, binders, body, false);
     if (flat != term) {
       return visit(flat, facts);
@@ -430,8 +430,8 @@ TermId Settler::reduce(TermId term, Facts& facts) {
 // Sum over [a, b) and sum over [b, c) of one body.
 std::optional<TermId> Settler::join(TermId first, TermId second, Facts& facts) {
   const TermNode a = values_.node(first), b = values_.node(second);
-  if (a.kind != TermKind::Reduce || b.kind != TermKind::Reduce || a.is_ordered || b.is_ordered || a.reduce != b.reduce ||
-      a.type != b.type || a.binders.size() != b.binders.size()) {
+  if (a.kind != TermKind::Reduce || b.kind != TermKind::Reduce || a.is_ordered || b.is_ordered ||
+      a.reduce != b.reduce || a.type != b.type || a.binders.size() != b.binders.size()) {
     return std::nullopt;
   }
   Values::Opened x = values_.open(first), y = values_.open(second);

@@ -12,8 +12,8 @@ namespace tw::analysis {
 //
 //   an element outside its tensor is its pad value; a pad goes through functions of constants (exp(-inf) = 0);
 //   0 * x is 0 only if x is finite for sure (a constant, or an element of a tensor assumed finite);
-//   -inf - y is -inf where y is a maximum over row elements (if that is +inf or NaN, so is every element's own difference);
-//   a reduction over (p, q) that sees only Q*p + q, with 0 <= q < Q, is a reduction over one index;
+//   -inf - y is -inf where y is a maximum over row elements (if that is +inf or NaN, so is every element's own
+//   difference); a reduction over (p, q) that sees only Q*p + q, with 0 <= q < Q, is a reduction over one index;
 //   indices for which the body is neutral leave the range; neighbouring ranges of one body join.
 //
 // Example: sum over k < cdiv(K, 32), kk < 32 of A[m, 32*k + kk] * B[n, 32*k + kk] becomes a sum over x < K.

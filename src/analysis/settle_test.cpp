@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analysis/settle.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+#include <gtest/gtest.h>
 #include <random>
 
 namespace tw::analysis {
@@ -209,7 +208,8 @@ TEST(Settle, KeepsTheValue) {
         case 1:
           return values.accumulate(ir::ReduceKind::Add, ElementType::F32, {make(depth - 1), make(depth - 1)});
         case 2:
-          return values.select(ints.lt(index(), pick(2) == 0 ? ints.var(s.k) : index()), make(depth - 1), make(depth - 1));
+          return values.select(ints.lt(index(), pick(2) == 0 ? ints.var(s.k) : index()), make(depth - 1),
+                               make(depth - 1));
         default: {
           VarId x = ints.add_var("x");
           IntId hi = pick(2) == 0 ? s.number(1 + pick(4)) : ints.ceil_div(ints.var(s.k), s.number(1 + pick(3)));
@@ -224,12 +224,17 @@ TEST(Settle, KeepsTheValue) {
     TermId term = make(4);
     TermId settled = settler.settle(term, s.facts);
     for (int round = 0; round < 12; ++round) {
-      Assignment at{{s.m, pick(6)}, {s.n, pick(6)}, {s.k, pick(8)}, {s.tile, pick(3)},
-                    {values.axis_var(0), pick(4)}, {values.axis_var(1), pick(4)}};
+      Assignment at{{s.m, pick(6)},
+                    {s.n, pick(6)},
+                    {s.k, pick(8)},
+                    {s.tile, pick(3)},
+                    {values.axis_var(0), pick(4)},
+                    {values.axis_var(1), pick(4)}};
       std::vector<std::vector<int64_t>> extents{{at[s.m], at[s.k]}, {at[s.n], at[s.k]}};
       Numbers numbers(s.env, extents);
-      ASSERT_EQ(numbers.value(term, at), numbers.value(settled, at))
-          << "seed " << seed << "\n" << values.to_string(term) << "\n" << values.to_string(settled);
+      ASSERT_EQ(numbers.value(term, at), numbers.value(settled, at)) << "seed " << seed << "\n"
+                                                                     << values.to_string(term) << "\n"
+                                                                     << values.to_string(settled);
     }
   }
 }

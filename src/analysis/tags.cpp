@@ -85,14 +85,15 @@ Tag Tagger::reduce(TermId term, Facts& facts) {
   Tag body = visit(opened.body, facts);
   memo_.swap(outer_memo);
   auto uses_binder = [&](IntId value) {
-    return std::any_of(opened.binders.begin(), opened.binders.end(), [&](const Binder& b) { return ints.uses(value, b.var); });
+    return std::any_of(opened.binders.begin(), opened.binders.end(),
+                       [&](const Binder& b) { return ints.uses(value, b.var); });
   };
   Tag result;
   result.doubt = body.doubt;
   // Summands that are pads are left out of what is covered, so their conditions must not vanish silently.
   for (CondId c : body.defined) {
-    bool varies = std::any_of(opened.binders.begin(), opened.binders.end(),
-                              [&](const Binder& b) { return ints.uses(c, b.var); });
+    bool varies =
+        std::any_of(opened.binders.begin(), opened.binders.end(), [&](const Binder& b) { return ints.uses(c, b.var); });
     if (!varies) {
       result.defined.push_back(c);
     } else if (result.doubt.empty()) {
@@ -311,7 +312,8 @@ Tag Tagger::visit(TermId term, Facts& facts) {
           auto it = sides[1].covered.find(name);
           bool same = it != sides[1].covered.end() && it->second.segments.size() == cover.segments.size();
           for (size_t i = 0; same && i < cover.segments.size(); ++i) {
-            same = cover.segments[i].lo == it->second.segments[i].lo && cover.segments[i].hi == it->second.segments[i].hi;
+            same =
+                cover.segments[i].lo == it->second.segments[i].lo && cover.segments[i].hi == it->second.segments[i].hi;
           }
           if (!same) {
             cover.doubt = "a choice between reductions over different ranges";
@@ -331,8 +333,8 @@ Tag Tagger::visit(TermId term, Facts& facts) {
       for (TermId o : n.operands) {
         bool adds = n.kind == TermKind::Accumulate
                         ? n.reduce == ir::ReduceKind::Add
-                        : n.kind == TermKind::Apply && (n.function == ir::ElementwiseKind::Add ||
-                                                        n.function == ir::ElementwiseKind::Sub);
+                        : n.kind == TermKind::Apply &&
+                              (n.function == ir::ElementwiseKind::Add || n.function == ir::ElementwiseKind::Sub);
         join(result, visit(o, facts), adds, facts);
       }
       break;

@@ -28,8 +28,8 @@ struct TagField {
   IntId other;
 };
 
-// The tag of an element (docs/language.md, "Tags"): the join of its leaves' tags; reductions drop the names that vary along
-// them and record what was covered. Elements that are pads have no tag: it holds where `defined` holds.
+// The tag of an element (docs/language.md, "Tags"): the join of its leaves' tags; reductions drop the names that vary
+// along them and record what was covered. Elements that are pads have no tag: it holds where `defined` holds.
 struct Tag {
   std::map<std::string, TagField> fields;
   std::map<std::string, Covered> covered;
@@ -40,7 +40,8 @@ struct Tag {
 
 class Tagger {
  public:
-  Tagger(Settler& settler, const ir::Function& function) : settler_(settler), env_(settler.environment()), f_(function) {}
+  Tagger(Settler& settler, const ir::Function& function)
+      : settler_(settler), env_(settler.environment()), f_(function) {}
 
   // REQUIRES: `term` is settled under `facts`.
   Tag tag(TermId term, domain::Facts& facts);

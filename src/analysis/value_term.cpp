@@ -354,7 +354,8 @@ TermId Values::apply(ElementwiseKind function, ElementType type, std::vector<Ter
   if (function == ElementwiseKind::Neg && is_number(nodes[0])) {
     return integer(ints_.scale(number(nodes[0]), -1));
   }
-  if (function == ElementwiseKind::Cast && is_number(nodes[0]) && (type == ElementType::I64 || type == ElementType::I32)) {
+  if (function == ElementwiseKind::Cast && is_number(nodes[0]) &&
+      (type == ElementType::I64 || type == ElementType::I32)) {
     // That the narrower type suffices is an obligation of its own.
     return integer(number(nodes[0]));
   }
@@ -443,7 +444,8 @@ TermId Values::accumulate(ReduceKind kind, ElementType type, std::vector<TermId>
 TermId Values::reduce(ReduceKind kind, ElementType type, std::vector<Binder> binders, TermId body, bool is_ordered) {
   // A body that is a reduction of the same kind: one reduction over all binders.
   const TermNode inner = node(body);
-  if (!is_ordered && inner.kind == TermKind::Reduce && inner.reduce == kind && inner.type == type && !inner.is_ordered) {
+  if (!is_ordered && inner.kind == TermKind::Reduce && inner.reduce == kind && inner.type == type &&
+      !inner.is_ordered) {
     Opened opened = open(body);
     binders.insert(binders.end(), opened.binders.begin(), opened.binders.end());
     return reduce(kind, type, std::move(binders), opened.body, false);
@@ -643,8 +645,8 @@ TermId Values::substitute(TermId id, const domain::Substitution& replacements) {
         break;
       case TermKind::Reduce:
       case TermKind::Loop: {
-        // Bound variables are numbered from the inside; what is put in holds none of them, since terms are opened with fresh
-        // variables before anything else is done to them.
+        // Bound variables are numbered from the inside; what is put in holds none of them, since terms are opened with
+        // fresh variables before anything else is done to them.
         TermNode copy = n;
         copy.coords = ints(copy.coords);
         for (TermId& o : copy.operands) {
@@ -803,8 +805,8 @@ std::string Values::to_string(TermId id) const {
                   }) +
              "](" + operands() + ")";
     case TermKind::Select:
-      return "(" + to_string(n.operands[0]) + " if " + ints_.to_string(n.condition) + " else " + to_string(n.operands[1]) +
-             ")";
+      return "(" + to_string(n.operands[0]) + " if " + ints_.to_string(n.condition) + " else " +
+             to_string(n.operands[1]) + ")";
     case TermKind::Carried:
       return "carried" + std::to_string(n.index) + "." + std::to_string(n.slot) + "[" + coords() + "]";
     case TermKind::Loop:

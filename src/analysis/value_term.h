@@ -15,19 +15,23 @@
 #include "domain/ints.h"
 #include "ir/function.h"
 
-// What a register tile or a stored element *is*: a term over the tensors' elements, as a function of its coordinates and valid
-// for all sizes. `semantics.md` calls this the value in the reading; the verifier compares, tags and covers these terms.
+// What a register tile or a stored element *is*: a term over the tensors' elements, as a function of its coordinates
+// and valid for all sizes. `semantics.md` calls this the value in the reading; the verifier compares, tags and covers
+// these terms.
 //
-// A tile of rank r is a term with the free axis variables axis(0) .. axis(r-1). Example: the accumulator of a tiled product is
+// A tile of rank r is a term with the free axis variables axis(0) .. axis(r-1). Example: the accumulator of a tiled
+// product is
 //
-//   Accumulate(Add) { Reduce(Add) [k in [0, K // 32 rounded up)) [kk in [0, 32)] A[bm*128 + i, k*32 + kk] * B[bn*128 + j, ...] }
+//   Accumulate(Add) { Reduce(Add) [k in [0, K // 32 rounded up)) [kk in [0, 32)] A[bm*128 + i, k*32 + kk] * B[bn*128 +
+//   j, ...] }
 //
-// with i = axis(0), j = axis(1). Bound variables are canonical (numbered by nesting from the inside), so terms that differ in
-// the names of bound variables have one id. Equal ids: equal values. Different ids mean nothing.
+// with i = axis(0), j = axis(1). Bound variables are canonical (numbered by nesting from the inside), so terms that
+// differ in the names of bound variables have one id. Equal ids: equal values. Different ids mean nothing.
 //
-// Real identities used when terms are made: `Accumulate` and `Reduce` (sums of mma and reduce, max, min) are associative and
-// commutative and drop their neutral constant; a conversion into a type that holds all values of the operand's type is no
-// operation. Nothing else: element-wise additions stay where they are (`is_ordered` reductions come from such loops).
+// Real identities used when terms are made: `Accumulate` and `Reduce` (sums of mma and reduce, max, min) are
+// associative and commutative and drop their neutral constant; a conversion into a type that holds all values of the
+// operand's type is no operation. Nothing else: element-wise additions stay where they are (`is_ordered` reductions
+// come from such loops).
 namespace tw::analysis {
 
 using TermId = Id<struct ValueTermTag>;
@@ -56,7 +60,8 @@ enum class TermKind : uint8_t {
   Select,
   // Value carried by a loop under evaluation, at the head of iteration coords[0]; coords[1..] are element coordinates.
   Carried,
-  // State of a loop without a closed form: coords[0] iterations done, element coords[1..]; operands are the initial values and
+  // State of a loop without a closed form: coords[0] iterations done, element coords[1..]; operands are the initial
+  // values and
   // then the values at the end of an iteration, over the binders (iteration, element coordinates).
   Loop,
   // A cell that nobody wrote.
@@ -110,11 +115,12 @@ class Values {
   TermId product(TermId a, TermId b);
   TermId accumulate(ir::ReduceKind kind, ElementType type, std::vector<TermId> operands);
   // The binders' variables are free in `body` and become bound.
-  TermId reduce(ir::ReduceKind kind, ElementType type, std::vector<Binder> binders, TermId body, bool is_ordered = false);
+  TermId reduce(ir::ReduceKind kind, ElementType type, std::vector<Binder> binders, TermId body,
+                bool is_ordered = false);
   TermId select(CondId condition, TermId if_true, TermId if_false);
   TermId carried(uint32_t loop, uint32_t slot, ElementType type, std::vector<IntId> coords);
-  // State of `slot` after `coords[0]` iterations; `iteration` and the axis variables are free in `inits` and `yields`, where
-  // Carried terms of `loop` stand for the state at the head of an iteration. Slots are numbered as in `inits`.
+  // State of `slot` after `coords[0]` iterations; `iteration` and the axis variables are free in `inits` and `yields`,
+  // where Carried terms of `loop` stand for the state at the head of an iteration. Slots are numbered as in `inits`.
   TermId loop_state(uint32_t loop, uint32_t slot, ElementType type, std::vector<IntId> coords, VarId iteration,
                     std::vector<TermId> inits, std::vector<TermId> yields);
   TermId uninitialized(ElementType type);
@@ -130,10 +136,11 @@ class Values {
   [[nodiscard]] bool has_uninitialized(TermId id) const { return nodes_[id.index].has_uninitialized; }
 
   TermId substitute(TermId id, const domain::Substitution& replacements);
-  // Replaces Carried(loop, slot, coords) by `states[slot]`, a term over `iteration` and the axis variables; invalid: kept.
+  // Replaces Carried(loop, slot, coords) by `states[slot]`, a term over `iteration` and the axis variables; invalid:
+  // kept.
   TermId substitute_carried(TermId id, uint32_t loop, VarId iteration, const std::vector<TermId>& states);
-  // Rebuilds bottom-up through the makers, replacing the nodes for which `replace` gives a term. Bound variables of the result
-  // of `open` are fresh. `replace` sees terms whose free variables may be canonical bound ones.
+  // Rebuilds bottom-up through the makers, replacing the nodes for which `replace` gives a term. Bound variables of the
+  // result of `open` are fresh. `replace` sees terms whose free variables may be canonical bound ones.
   struct Opened {
     std::vector<Binder> binders;
     TermId body;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/check_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
+#include <fmt/format.h>
 #include <set>
 
 #include "cli/output.h"
@@ -18,9 +17,10 @@ constexpr uint16_t kFirstSemanticCode = 1000;
 
 bool is_unreadable(const driver::Session& session, size_t first_diagnostic) {
   const auto& all = session.sink.diagnostics();
-  return std::any_of(all.begin() + static_cast<std::ptrdiff_t>(first_diagnostic), all.end(), [](const diag::Diagnostic& d) {
-    return d.severity == diag::Severity::Error && d.code->number < kFirstSemanticCode;
-  });
+  return std::any_of(all.begin() + static_cast<std::ptrdiff_t>(first_diagnostic), all.end(),
+                     [](const diag::Diagnostic& d) {
+                       return d.severity == diag::Severity::Error && d.code->number < kFirstSemanticCode;
+                     });
 }
 
 // The verdict that a user must hear of first.
@@ -89,8 +89,8 @@ CheckedFile check_file(driver::Session& session, const std::string& path, const 
   verify::Verdict verdict = verify::Verdict::Proved;
   bool is_full = true;
   for (driver::CompiledKernel& kernel : *kernels) {
-    const diag::ContextScope context(session.sink, fmt::format("while checking `{}` in the configuration {}", kernel.name,
-                                                               sema::to_string(kernel.constants)));
+    const diag::ContextScope context(session.sink, fmt::format("while checking `{}` in the configuration {}",
+                                                               kernel.name, sema::to_string(kernel.constants)));
     verify::Options check_options;
     check_options.effort = static_cast<int>(std::clamp<int64_t>(options.effort, 1, 1000));
     verify::Report report = verify::check(kernel.source, kernel.lowered, check_options, session.sink);
@@ -118,7 +118,8 @@ json::Value to_json(const CheckedFile& file, const driver::Session& session) {
                                           {"ir_hash", c.ir_hash},
                                           {"verdict", verify::name_of(c.report.verdict)},
                                           {"scope", verify::name_of(c.report.scope)}});
-    const std::string prefix = file.configurations.size() > 1 ? fmt::format("{}[{}]/", c.kernel, configurations.size() - 1) : "";
+    const std::string prefix =
+        file.configurations.size() > 1 ? fmt::format("{}[{}]/", c.kernel, configurations.size() - 1) : "";
     for (const verify::Obligation& o : c.report.obligations) {
       json::Value entry = verify::to_json(o, session.sources);
       entry.set("id", prefix + o.id);

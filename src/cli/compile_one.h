@@ -18,8 +18,8 @@ struct OneKernel {
 };
 OneKernel compile_one(driver::Session& session, const std::string& path, const Options& options);
 
-// CUDA source of a kernel to machine code or PTX, through the compile cache; needs beyond the machine's limits and forbidden
-// spills are errors. Failures are reported to the session and printed.
+// CUDA source of a kernel to machine code or PTX, through the compile cache; needs beyond the machine's limits and
+// forbidden spills are errors. Failures are reported to the session and printed.
 struct MachineCode {
   std::optional<toolchain::CompiledKernel> code;
   ExitCode exit_code = ExitCode::Good;

@@ -42,18 +42,19 @@ json::Object proof_of(const agent::CheckOutcome& check, const task::Task& task, 
   for (const auto& [name, value] : kernel.constants) {
     constants.set(name, value);
   }
-  return {{"file", file},
-          {"kernel", kernel.name},
-          {"target", kernel.lowered.machine->name},
-          {"ir_hash", kernel.ir_hash},
-          {"verdict", check.verdict},
-          {"scope", verify::name_of(check.scope)},
-          {"configurations", json::Array{json::Object{{"constants", std::move(constants)}, {"ir_hash", kernel.ir_hash}}}},
-          {"obligations", std::move(obligations)},
-          {"assumptions", std::move(assumptions)},
-          {"preconditions", std::move(preconditions)},
-          {"not_covered", std::move(not_covered)},
-          {"task", json::Object{{"name", task.name}, {"hash", task.content_hash}}}};
+  return {
+      {"file", file},
+      {"kernel", kernel.name},
+      {"target", kernel.lowered.machine->name},
+      {"ir_hash", kernel.ir_hash},
+      {"verdict", check.verdict},
+      {"scope", verify::name_of(check.scope)},
+      {"configurations", json::Array{json::Object{{"constants", std::move(constants)}, {"ir_hash", kernel.ir_hash}}}},
+      {"obligations", std::move(obligations)},
+      {"assumptions", std::move(assumptions)},
+      {"preconditions", std::move(preconditions)},
+      {"not_covered", std::move(not_covered)},
+      {"task", json::Object{{"name", task.name}, {"hash", task.content_hash}}}};
 }
 
 Result<agent::CheckOutcome> check_again(const std::string& text, const task::Task& task, const std::string& target) {
@@ -97,8 +98,8 @@ Result<std::string> joined(const std::string& fast, const std::string& general) 
 
 }  // namespace
 
-Status deliver(const std::string& folder, const task::Task& task, const agent::RunResult& result, const std::string& target,
-               store::Store& store, const std::string& run_id) {
+Status deliver(const std::string& folder, const task::Task& task, const agent::RunResult& result,
+               const std::string& target, store::Store& store, const std::string& run_id) {
   TW_TRY_STATUS(os::make_folders(folder));
   if (result.best) {
     TW_TRY(const agent::CheckOutcome fast, check_again(result.best->text, task, target));
@@ -121,7 +122,8 @@ Status deliver(const std::string& folder, const task::Task& task, const agent::R
       proof.set(name, value);
     }
     // Sizes outside the fast kernel's assumptions go to the second.
-    proof.set("dispatch", json::Object{{"serves_whole_domain", result.best->narrowing.empty() || result.general.has_value()}});
+    proof.set("dispatch",
+              json::Object{{"serves_whole_domain", result.best->narrowing.empty() || result.general.has_value()}});
     proof.set("kernels", std::move(kernels));
     TW_TRY_STATUS(os::write_file_atomic(os::join_path(folder, "kernel.tw.py"), program));
     TW_TRY_STATUS(os::write_file_atomic(os::join_path(folder, "kernel.cu"), source));

@@ -45,9 +45,15 @@ ExitCode run_on_gpu(driver::Session& session, const driver::CompiledKernel& kern
   }
   const bool is_correct = measured->evaluation.is_correct();
   if (options.format == Format::Json) {
-    json::Object out{{"schema", "tw.run/1"}, {"file", options.files.front()}, {"kernel", kernel.name},
-                     {"ir_hash", kernel.ir_hash}, {"task", task.name}, {"on", "gpu"}, {"device", measured->device},
-                     {"isolation", runner::kIsolation}, {"evaluation", measured->evaluation.to_json()}};
+    json::Object out{{"schema", "tw.run/1"},
+                     {"file", options.files.front()},
+                     {"kernel", kernel.name},
+                     {"ir_hash", kernel.ir_hash},
+                     {"task", task.name},
+                     {"on", "gpu"},
+                     {"device", measured->device},
+                     {"isolation", runner::kIsolation},
+                     {"evaluation", measured->evaluation.to_json()}};
     if (measured->timing) {
       out.set("shape", measured->shape);
       out.set("timing", timing_json(*measured->timing));
@@ -64,16 +70,17 @@ ExitCode run_on_gpu(driver::Session& session, const driver::CompiledKernel& kern
     print_json(std::move(out));
     return is_correct ? ExitCode::Good : ExitCode::NotGood;
   }
-  std::string text = fmt::format("{} on {} (no isolation): {}\n", kernel.name, measured->device, measured->evaluation.describe());
+  std::string text =
+      fmt::format("{} on {} (no isolation): {}\n", kernel.name, measured->device, measured->evaluation.describe());
   if (measured->timing) {
     const runner::Timing& t = *measured->timing;
-    text += fmt::format("{}: {:.4f} ms [{:.4f}, {:.4f}], {:.1f} TFLOP/s, {:.2f} TB/s of necessary traffic\n", measured->shape,
-                        t.median_ms, t.low_ms, t.high_ms, measured->operations / t.median_ms * 1e-9,
+    text += fmt::format("{}: {:.4f} ms [{:.4f}, {:.4f}], {:.1f} TFLOP/s, {:.2f} TB/s of necessary traffic\n",
+                        measured->shape, t.median_ms, t.low_ms, t.high_ms, measured->operations / t.median_ms * 1e-9,
                         measured->least_bytes / t.median_ms * 1e-9);
   }
   if (measured->cublas) {
-    text += fmt::format("cuBLAS {}: {:.4f} ms, so {:.2f} of its speed\n", measured->cublas_version, measured->cublas->median_ms,
-                        measured->cublas->median_ms / measured->timing->median_ms);
+    text += fmt::format("cuBLAS {}: {:.4f} ms, so {:.2f} of its speed\n", measured->cublas_version,
+                        measured->cublas->median_ms, measured->cublas->median_ms / measured->timing->median_ms);
   }
   if (measured->copy) {
     text += fmt::format("a device copy of as many bytes: {:.4f} ms\n", measured->copy->median_ms);

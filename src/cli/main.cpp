@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <csignal>
+#include <fmt/format.h>
 
 #include "base/check.h"
 #include "cli/commands/commands.h"

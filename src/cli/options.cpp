@@ -3,7 +3,6 @@
 #include "cli/options.h"
 
 #include <CLI/CLI.hpp>
-
 #include <charconv>
 #include <iostream>
 
@@ -134,7 +133,8 @@ class Grammar {
     sub->add_option("--budget", options_.budget, "time=10m,steps=60");
     sub->add_option("--without", options_.without_moves, "leave a move out of the menu")->expected(1)->take_all();
     sub->add_option("--seed", options_.seed, "seed of test inputs and schedules");
-    resume_option_ = sub->add_option("--resume", resume_text_, "go on with a run; without a value the newest unfinished one");
+    resume_option_ =
+        sub->add_option("--resume", resume_text_, "go on with a run; without a value the newest unfinished one");
     resume_option_->expected(0, 1);
     sub->add_flag("--dry-run", options_.is_dry_run, "print the plan and stop");
     sub->add_option("-o,--output", options_.output, "folder for the results");

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/output.h"
 
+#include <cstdio>
 #include <fmt/format.h>
 #include <unistd.h>
-
-#include <cstdio>
 
 #include "diag/render.h"
 #include "os/files.h"
@@ -15,7 +14,9 @@ namespace {
 
 constexpr size_t kMaxInputBytes = size_t{64} << 20;
 
-void write_all(std::FILE* stream, std::string_view text) { std::fwrite(text.data(), 1, text.size(), stream); }
+void write_all(std::FILE* stream, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stream);
+}
 
 }  // namespace
 
@@ -24,7 +25,9 @@ void print_result(std::string_view text) {
   std::fflush(stdout);
 }
 
-void print_json(const json::Value& value) { print_result(json::write(value, 2) + "\n"); }
+void print_json(const json::Value& value) {
+  print_result(json::write(value, 2) + "\n");
+}
 
 void print_diagnostics(const driver::Session& session, Format format) {
   const auto& diagnostics = session.sink.diagnostics();
@@ -56,7 +59,9 @@ void print_error(const diag::CodeInfo& code, const Error& error, const Options& 
   print_diagnostics(session, options.format);
 }
 
-Result<std::string> read_input(const std::string& path) { return os::read_file(path, kMaxInputBytes); }
+Result<std::string> read_input(const std::string& path) {
+  return os::read_file(path, kMaxInputBytes);
+}
 
 Status write_output(const std::string& path, std::string_view text) {
   if (path.empty() || path == "-") {

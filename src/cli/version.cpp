@@ -3,6 +3,8 @@
 
 namespace tw::cli {
 
-std::string version_text() { return "tilewright " TW_VERSION; }
+std::string version_text() {
+  return "tilewright " TW_VERSION;
+}
 
 }  // namespace tw::cli

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
-
 #include <random>
 
 #include "domain/facts.h"
@@ -10,7 +9,9 @@
 namespace tw::domain {
 namespace {
 
-int64_t floor_div(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
+int64_t floor_div(int64_t a, int64_t b) {
+  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
 
 // Random expressions built twice: as normal forms and as plain functions of the variables.
 struct Random {
@@ -72,7 +73,8 @@ TEST(Ints, NormalFormsMeanTheExpression) {
       for (int64_t y = -4; y <= 4; y += 2) {
         std::vector<int64_t> values{x, y, 3 - x};
         Assignment assignment{{r.vars[0], x}, {r.vars[1], y}, {r.vars[2], 3 - x}};
-        ASSERT_EQ(r.ints.evaluate(pair.id, assignment), pair.value(values)) << seed << ": " << r.ints.to_string(pair.id);
+        ASSERT_EQ(r.ints.evaluate(pair.id, assignment), pair.value(values))
+            << seed << ": " << r.ints.to_string(pair.id);
       }
     }
   }
@@ -108,9 +110,9 @@ TEST(Ints, EqualIndicesHaveEqualIds) {
 TEST(Ints, ConditionsNegate) {
   for (int seed = 0; seed < 100; ++seed) {
     Random r(seed);
-    CondId c = r.ints.disjunction({r.ints.le(r.make(2).id, r.make(2).id),
-                                   r.ints.conjunction({r.ints.eq(r.make(1).id, r.make(1).id),
-                                                       r.ints.lt(r.make(2).id, r.make(2).id)})});
+    CondId c = r.ints.disjunction(
+        {r.ints.le(r.make(2).id, r.make(2).id),
+         r.ints.conjunction({r.ints.eq(r.make(1).id, r.make(1).id), r.ints.lt(r.make(2).id, r.make(2).id)})});
     CondId n = r.ints.negate(c);
     for (int64_t x = -3; x <= 3; ++x) {
       for (int64_t y = -3; y <= 3; ++y) {
@@ -121,7 +123,8 @@ TEST(Ints, ConditionsNegate) {
   }
 }
 
-// Whatever the prover says about random facts and goals is compared with all assignments of a box that the facts include.
+// Whatever the prover says about random facts and goals is compared with all assignments of a box that the facts
+// include.
 TEST(Prover, IsSoundAgainstBruteForce) {
   int proved = 0;
   for (int seed = 0; seed < 400; ++seed) {
@@ -199,16 +202,15 @@ TEST(Sampler, FindsSmallWitnesses) {
   Ints ints;
   VarId size = ints.add_var("M"), other = ints.add_var("N"), tile = ints.add_var("bm"), axis = ints.add_var("i");
   IntId c128 = ints.constant(128);
-  std::vector<CondId> conditions{
-      ints.non_negative(ints.var(size)),
-      ints.non_negative(ints.var(other)),
-      ints.non_negative(ints.var(tile)),
-      ints.lt(ints.var(tile), ints.ceil_div(ints.var(size), c128)),
-      ints.non_negative(ints.var(axis)),
-      ints.lt(ints.var(axis), c128),
-      ints.le(ints.var(size), ints.add(ints.scale(ints.var(tile), 128), ints.var(axis))),
-      ints.le(ints.constant(1), ints.var(tile)),
-      ints.zero(ints.mod(ints.var(size), ints.constant(8)))};
+  std::vector<CondId> conditions{ints.non_negative(ints.var(size)),
+                                 ints.non_negative(ints.var(other)),
+                                 ints.non_negative(ints.var(tile)),
+                                 ints.lt(ints.var(tile), ints.ceil_div(ints.var(size), c128)),
+                                 ints.non_negative(ints.var(axis)),
+                                 ints.lt(ints.var(axis), c128),
+                                 ints.le(ints.var(size), ints.add(ints.scale(ints.var(tile), 128), ints.var(axis))),
+                                 ints.le(ints.constant(1), ints.var(tile)),
+                                 ints.zero(ints.mod(ints.var(size), ints.constant(8)))};
   auto found = find_assignment(ints, conditions);
   ASSERT_TRUE(found.has_value());
   for (CondId c : conditions) {

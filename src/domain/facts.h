@@ -8,8 +8,8 @@
 
 #include "domain/ints.h"
 
-// Decisions under assumptions. Cheap arguments first: linear combinations of the facts (a small Farkas search), case splits on
-// minima and choices; what they leave open goes to an outside decision procedure, if there is one.
+// Decisions under assumptions. Cheap arguments first: linear combinations of the facts (a small Farkas search), case
+// splits on minima and choices; what they leave open goes to an outside decision procedure, if there is one.
 namespace tw::domain {
 
 // A conjunction that grows and shrinks like a stack.

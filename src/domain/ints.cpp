@@ -10,7 +10,9 @@ namespace tw::domain {
 
 namespace {
 
-int64_t floor_of(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
+int64_t floor_of(int64_t a, int64_t b) {
+  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
 
 void merge_vars(std::vector<VarId>& into, const std::vector<VarId>& from) {
   std::vector<VarId> merged;
@@ -135,18 +137,30 @@ CondId Ints::intern(Condition condition) {
   return id;
 }
 
-IntId Ints::of_atom(Atom atom) { return intern(Polynomial{{Monomial{{intern(atom)}, 1}}, 0}); }
-IntId Ints::overflowed() { return var(add_var("overflow")); }
-IntId Ints::constant(int64_t value) { return intern(Polynomial{{}, value}); }
-IntId Ints::var(VarId var) { return of_atom(Atom{AtomKind::Var, var, {}, {}, {}}); }
+IntId Ints::of_atom(Atom atom) {
+  return intern(Polynomial{{Monomial{{intern(atom)}, 1}}, 0});
+}
+IntId Ints::overflowed() {
+  return var(add_var("overflow"));
+}
+IntId Ints::constant(int64_t value) {
+  return intern(Polynomial{{}, value});
+}
+IntId Ints::var(VarId var) {
+  return of_atom(Atom{AtomKind::Var, var, {}, {}, {}});
+}
 
 std::optional<int64_t> Ints::constant_value(IntId id) const {
   const Polynomial& p = polynomial(id);
   return p.monomials.empty() ? std::optional(p.constant) : std::nullopt;
 }
 
-bool Ints::uses(IntId id, VarId var) const { return contains(vars(id), var); }
-bool Ints::uses(CondId id, VarId var) const { return contains(vars(id), var); }
+bool Ints::uses(IntId id, VarId var) const {
+  return contains(vars(id), var);
+}
+bool Ints::uses(CondId id, VarId var) const {
+  return contains(vars(id), var);
+}
 
 IntId Ints::add(IntId a, IntId b) {
   const Polynomial& pa = polynomial(a);
@@ -157,8 +171,7 @@ IntId Ints::add(IntId a, IntId b) {
   }
   size_t i = 0, j = 0;
   while (i < pa.monomials.size() || j < pb.monomials.size()) {
-    if (j == pb.monomials.size() ||
-        (i < pa.monomials.size() && pa.monomials[i].factors < pb.monomials[j].factors)) {
+    if (j == pb.monomials.size() || (i < pa.monomials.size() && pa.monomials[i].factors < pb.monomials[j].factors)) {
       sum.monomials.push_back(pa.monomials[i++]);
     } else if (i == pa.monomials.size() || pb.monomials[j].factors < pa.monomials[i].factors) {
       sum.monomials.push_back(pb.monomials[j++]);
@@ -208,7 +221,8 @@ IntId Ints::mul(IntId a, IntId b) {
     Polynomial product;
     for (const Monomial& n : pb.monomials) {
       Monomial out;
-      std::merge(m.factors.begin(), m.factors.end(), n.factors.begin(), n.factors.end(), std::back_inserter(out.factors));
+      std::merge(m.factors.begin(), m.factors.end(), n.factors.begin(), n.factors.end(),
+                 std::back_inserter(out.factors));
       if (__builtin_mul_overflow(m.coefficient, n.coefficient, &out.coefficient)) {
         return overflowed();
       }

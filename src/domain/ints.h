@@ -13,15 +13,16 @@
 
 // Integer expressions and conditions in a normal form, for proofs that hold for all sizes.
 //
-// An integer is a polynomial with integer coefficients over *atoms*: variables and the operations that no polynomial has
-// (floor division, minimum, maximum, choice). Remainder and ceiling division are written with floor division, and a multiple of
-// a constant divisor leaves the division: (8*k + r) // 8 is k + r // 8. So two expressions that are equal as polynomials get
-// equal ids, and "the same index" is a comparison of two numbers:
+// An integer is a polynomial with integer coefficients over *atoms*: variables and the operations that no polynomial
+// has (floor division, minimum, maximum, choice). Remainder and ceiling division are written with floor division, and a
+// multiple of a constant divisor leaves the division: (8*k + r) // 8 is k + r // 8. So two expressions that are equal
+// as polynomials get equal ids, and "the same index" is a comparison of two numbers:
 //
 //   k*32 + (kk + 16)  and  (k*4 + 2)*8 + kk  have one id;   (k + 3 - 1) - k  is the constant 2.
 //
-// Equal ids mean equal integers for all values of the variables; different ids mean nothing. Divisors are taken to be positive
-// (a separate obligation). Arithmetic on coefficients that leaves 64 bits gives a fresh variable, which equals nothing.
+// Equal ids mean equal integers for all values of the variables; different ids mean nothing. Divisors are taken to be
+// positive (a separate obligation). Arithmetic on coefficients that leaves 64 bits gives a fresh variable, which equals
+// nothing.
 namespace tw::domain {
 
 using VarId = Id<struct VarTag>;
@@ -108,7 +109,8 @@ class Ints {
   [[nodiscard]] bool uses(CondId id, VarId var) const;
   [[nodiscard]] const std::vector<VarId>& vars(AtomId id) const { return atom_vars_[id.index]; }
 
-  // a = coefficient * var + rest with a constant coefficient and no `var` in the rest (coefficient 0: `var` does not occur).
+  // a = coefficient * var + rest with a constant coefficient and no `var` in the rest (coefficient 0: `var` does not
+  // occur).
   struct Linear {
     int64_t coefficient = 0;
     IntId rest;

@@ -223,7 +223,8 @@ class Search {
 
 }  // namespace
 
-std::optional<Assignment> find_assignment(Ints& ints, std::span<const CondId> conditions, const SampleOptions& options) {
+std::optional<Assignment> find_assignment(Ints& ints, std::span<const CondId> conditions,
+                                          const SampleOptions& options) {
   // Conditions that share no variable are searched apart.
   std::vector<CondId> flat;
   for (CondId c : conditions) {

@@ -19,7 +19,8 @@ Checked<std::vector<CompiledKernel>> compile(Session& session, const CompileRequ
     TW_TRY(const std::vector<sema::Binding> configurations,
            sema::configurations_with(module, kernel, request.parameters, session.sink));
     for (const sema::Binding& binding : configurations) {
-      const diag::ContextScope context(session.sink, "in the configuration " + sema::to_string(binding) + " of `" + kernel.name + "`");
+      const diag::ContextScope context(
+          session.sink, "in the configuration " + sema::to_string(binding) + " of `" + kernel.name + "`");
       TW_TRY(ir::Function source, sema::lower_kernel(module, kernel, binding, *machine, session.sink));
       TW_TRY(ir::Function lowered, passes::lower(source, session.sink));
       std::string hash = ir::ir_hash(lowered);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "eval/evaluation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "eval/operands.h"
 
@@ -43,9 +42,9 @@ emulator::Problem problem_of(const ir::Function& kernel, const task::Task& task,
 }
 
 // The first output that differs; nullopt: all agree. `worst` gathers the largest error ratio.
-std::optional<task::Comparison> compare_outputs(const ir::Function& kernel, const task::Task& task, const task::Inputs& inputs,
-                                                const std::vector<spec::Array>& want, const emulator::MachineRun& run,
-                                                double& worst) {
+std::optional<task::Comparison> compare_outputs(const ir::Function& kernel, const task::Task& task,
+                                                const task::Inputs& inputs, const std::vector<spec::Array>& want,
+                                                const emulator::MachineRun& run, double& worst) {
   for (size_t t = 0; t < kernel.tensors.size(); ++t) {
     const size_t operand = *operand_named(task, kernel.tensors[t].name);
     if (!is_written(task.computation.tensors[operand].direction)) {
@@ -75,7 +74,8 @@ std::optional<std::string> why_not_applicable(const ir::Function& kernel, const 
     }
     const spec::Tensor& wanted = task.computation.tensors[*operand];
     if (wanted.type != tensor.element) {
-      return fmt::format("`{}` is {} in the kernel and {} in the task", tensor.name, name_of(tensor.element), name_of(wanted.type));
+      return fmt::format("`{}` is {} in the kernel and {} in the task", tensor.name, name_of(tensor.element),
+                         name_of(wanted.type));
     }
     if (!same_direction(tensor.direction, wanted.direction)) {
       return fmt::format("`{}` is not {} in the kernel", tensor.name, spec::name_of(wanted.direction));
@@ -115,8 +115,8 @@ Evaluation evaluate_on_emulator(const ir::Function& kernel, const task::Task& ta
   const std::vector<task::Shape>& shapes = options.shapes.empty() ? task.test_shapes : options.shapes;
   const std::vector<emulator::Schedule> schedules =
       emulator::standard_schedules(kernel.threads, std::max<size_t>(1, options.schedules), options.seed);
-  const size_t distributions =
-      options.distributions == 0 ? task.distributions.size() : std::min(options.distributions, task.distributions.size());
+  const size_t distributions = options.distributions == 0 ? task.distributions.size()
+                                                          : std::min(options.distributions, task.distributions.size());
   Correct correct;
   for (size_t s = 0; s < shapes.size(); ++s) {
     for (size_t d = 0; d < distributions; ++d) {
@@ -136,7 +136,8 @@ Evaluation evaluate_on_emulator(const ir::Function& kernel, const task::Task& ta
         break;
       }
       if (!run.is_good()) {
-        const std::string finding = run.reading_error ? run.reading_error->message : emulator::to_string(run.violations.front());
+        const std::string finding =
+            run.reading_error ? run.reading_error->message : emulator::to_string(run.violations.front());
         return {Faulted{shape, emulator::to_string(schedule), finding}, options.seed};
       }
       if (auto mismatch = compare_outputs(kernel, task, inputs, *want, run, correct.worst_ratio)) {
@@ -154,13 +155,16 @@ Evaluation evaluate_on_emulator(const ir::Function& kernel, const task::Task& ta
 std::string Evaluation::describe() const {
   struct Describe {
     std::string operator()(const NotApplicable& s) const { return "not applicable: " + s.reason; }
-    std::string operator()(const Faulted& s) const { return fmt::format("wrong at {} ({}): {}", s.shape, s.schedule, s.finding); }
+    std::string operator()(const Faulted& s) const {
+      return fmt::format("wrong at {} ({}): {}", s.shape, s.schedule, s.finding);
+    }
     std::string operator()(const Mismatched& s) const {
       return fmt::format("wrong at {} on {} inputs: {}", s.shape, s.distribution, s.comparison.describe());
     }
     std::string operator()(const Correct& s) const {
-      return fmt::format("correct in {} launches, largest error {:.3f} of what is allowed{}", s.launches, s.worst_ratio,
-                         s.shapes_skipped > 0 ? fmt::format("; {} shapes outside the assumptions", s.shapes_skipped) : "");
+      return fmt::format(
+          "correct in {} launches, largest error {:.3f} of what is allowed{}", s.launches, s.worst_ratio,
+          s.shapes_skipped > 0 ? fmt::format("; {} shapes outside the assumptions", s.shapes_skipped) : "");
     }
   };
   return std::visit(Describe{}, status);
@@ -168,12 +172,17 @@ std::string Evaluation::describe() const {
 
 json::Value Evaluation::to_json() const {
   struct Write {
-    json::Object operator()(const NotApplicable& s) const { return {{"status", "not_applicable"}, {"reason", s.reason}}; }
+    json::Object operator()(const NotApplicable& s) const {
+      return {{"status", "not_applicable"}, {"reason", s.reason}};
+    }
     json::Object operator()(const Faulted& s) const {
       return {{"status", "faulted"}, {"shape", s.shape}, {"schedule", s.schedule}, {"finding", s.finding}};
     }
     json::Object operator()(const Mismatched& s) const {
-      return {{"status", "mismatched"}, {"shape", s.shape}, {"distribution", s.distribution}, {"comparison", s.comparison.to_json()}};
+      return {{"status", "mismatched"},
+              {"shape", s.shape},
+              {"distribution", s.distribution},
+              {"comparison", s.comparison.to_json()}};
     }
     json::Object operator()(const Correct& s) const {
       return {{"status", "correct"},

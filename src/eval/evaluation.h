@@ -68,6 +68,7 @@ struct EmulatorOptions {
 };
 
 // On the emulator. REQUIRES: `kernel` is lowered.
-Evaluation evaluate_on_emulator(const ir::Function& kernel, const task::Task& task, const EmulatorOptions& options = {});
+Evaluation evaluate_on_emulator(const ir::Function& kernel, const task::Task& task,
+                                const EmulatorOptions& options = {});
 
 }  // namespace tw::eval

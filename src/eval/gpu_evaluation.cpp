@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "eval/gpu_evaluation.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "codegen/launch.h"
 #include "eval/operands.h"
@@ -67,8 +66,9 @@ std::optional<Evaluation> judge(const ir::Function& kernel, const task::Task& ta
   if (!output.violations.empty()) {
     const runner::BufferViolation& v = output.violations.front();
     const bool guard = v.kind == runner::BufferViolation::Kind::GuardDamaged;
-    return Evaluation{Faulted{shape, "on the GPU", fmt::format("{} `{}` at byte {}", guard ? "wrote outside" : "changed the input",
-                                                               v.name, v.offset_bytes)},
+    return Evaluation{Faulted{shape, "on the GPU",
+                              fmt::format("{} `{}` at byte {}", guard ? "wrote outside" : "changed the input", v.name,
+                                          v.offset_bytes)},
                       inputs.seed};
   }
   auto want = task::reference(task, inputs);
@@ -80,18 +80,20 @@ std::optional<Evaluation> judge(const ir::Function& kernel, const task::Task& ta
     if (task.computation.tensors[operand].direction == spec::Direction::In) {
       continue;
     }
-    auto comparison = compare_output(task, operand, inputs.shape, std::as_bytes(std::span(output.buffers[t])), (*want)[operand]);
+    auto comparison =
+        compare_output(task, operand, inputs.shape, std::as_bytes(std::span(output.buffers[t])), (*want)[operand]);
     correct.worst_ratio = std::max(correct.worst_ratio, comparison.worst_ratio);
     if (!comparison.is_ok) {
-      return Evaluation{Mismatched{shape, std::string(task::name_of(inputs.distribution)), std::move(comparison)}, inputs.seed};
+      return Evaluation{Mismatched{shape, std::string(task::name_of(inputs.distribution)), std::move(comparison)},
+                        inputs.seed};
     }
   }
   ++correct.launches;
   return std::nullopt;
 }
 
-// D[m, n] = sum(k, A * B) with A and B in either order of their dimensions: what cuBLAS can do in one call. Operand indices are
-// those of the task; `m`, `n`, `k` are dims.
+// D[m, n] = sum(k, A * B) with A and B in either order of their dimensions: what cuBLAS can do in one call. Operand
+// indices are those of the task; `m`, `n`, `k` are dims.
 struct PlainProduct {
   size_t a = 0;
   size_t b = 0;
@@ -106,7 +108,8 @@ std::optional<PlainProduct> plain_product(const task::Task& task) {
     return std::nullopt;
   }
   const spec::Term& term = task.computation.equations[0].term;
-  const bool is_sum_of_product = term->op == spec::Op::Sum && term->bound.size() == 1 && term->operands[0]->op == spec::Op::Mul &&
+  const bool is_sum_of_product = term->op == spec::Op::Sum && term->bound.size() == 1 &&
+                                 term->operands[0]->op == spec::Op::Mul &&
                                  term->operands[0]->operands[0]->op == spec::Op::Element &&
                                  term->operands[0]->operands[1]->op == spec::Op::Element;
   if (!is_sum_of_product) {
@@ -133,17 +136,19 @@ std::optional<PlainProduct> plain_product(const task::Task& task) {
 }
 
 // The kernel alone, or in turn with cuBLAS on the same operands (into a buffer of its own).
-Result<void> time_with_peer(runner::Gpu& gpu, const ir::Function& kernel, const task::Task& task, runner::PreparedLaunch& launch,
-                            GpuMeasurement& out) {
+Result<void> time_with_peer(runner::Gpu& gpu, const ir::Function& kernel, const task::Task& task,
+                            runner::PreparedLaunch& launch, GpuMeasurement& out) {
   std::vector<runner::TimedItem> items{{"kernel", [&](runner::cuda::Stream stream) { return launch.enqueue(stream); }}};
   auto product = plain_product(task);
-  auto cublas = product ? runner::Cublas::find(gpu) : runner::RunResult<std::unique_ptr<runner::Cublas>>(fail(runner::RunError{}));
+  auto cublas = product ? runner::Cublas::find(gpu)
+                        : runner::RunResult<std::unique_ptr<runner::Cublas>>(fail(runner::RunError{}));
   std::optional<runner::GuardedBuffer> result;
   runner::GemmCall call;
   if (product && cublas) {
     const auto& tensors = task.computation.tensors;
     const task::Shape& shape = task.headline_shape;
-    auto buffer = runner::GuardedBuffer::allocate(gpu, task.span_elems(product->d, shape) * size_bytes(tensors[product->d].type));
+    auto buffer =
+        runner::GuardedBuffer::allocate(gpu, task.span_elems(product->d, shape) * size_bytes(tensors[product->d].type));
     if (buffer) {
       result.emplace(*std::move(buffer));
       auto address_of = [&](size_t operand) {
@@ -154,9 +159,15 @@ Result<void> time_with_peer(runner::Gpu& gpu, const ir::Function& kernel, const 
         }
         return runner::cuda::DevicePointer{0};
       };
-      call = {tensors[product->a].type, tensors[product->d].type, static_cast<int32_t>(shape[product->m.index]),
-              static_cast<int32_t>(shape[product->n.index]), static_cast<int32_t>(shape[product->k.index]),
-              product->is_a_transposed, product->is_b_transposed, address_of(product->a), address_of(product->b),
+      call = {tensors[product->a].type,
+              tensors[product->d].type,
+              static_cast<int32_t>(shape[product->m.index]),
+              static_cast<int32_t>(shape[product->n.index]),
+              static_cast<int32_t>(shape[product->k.index]),
+              product->is_a_transposed,
+              product->is_b_transposed,
+              address_of(product->a),
+              address_of(product->b),
               result->address()};
       items.push_back({"cublas", [&](runner::cuda::Stream stream) { return (*cublas)->enqueue(call, stream); }});
       out.cublas_version = fmt::format("{}", (*cublas)->version());

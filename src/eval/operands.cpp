@@ -12,7 +12,8 @@ std::optional<size_t> operand_named(const task::Task& task, std::string_view nam
   return std::nullopt;
 }
 
-std::shared_ptr<const std::vector<std::byte>> memory_of(const task::Task& task, size_t operand, const task::Inputs& inputs) {
+std::shared_ptr<const std::vector<std::byte>> memory_of(const task::Task& task, size_t operand,
+                                                        const task::Inputs& inputs) {
   const ElementType type = task.computation.tensors[operand].type;
   auto bytes = std::make_shared<std::vector<std::byte>>(
       static_cast<size_t>(task.span_elems(operand, inputs.shape) * size_bytes(type)));

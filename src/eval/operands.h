@@ -17,7 +17,8 @@ namespace tw::eval {
 std::optional<size_t> operand_named(const task::Task& task, std::string_view name);
 
 // An operand's memory for one shape: what no element occupies stays zero.
-std::shared_ptr<const std::vector<std::byte>> memory_of(const task::Task& task, size_t operand, const task::Inputs& inputs);
+std::shared_ptr<const std::vector<std::byte>> memory_of(const task::Task& task, size_t operand,
+                                                        const task::Inputs& inputs);
 
 // An output's memory against the reference.
 task::Comparison compare_output(const task::Task& task, size_t operand, const task::Shape& shape,

@@ -13,7 +13,9 @@ namespace tw::ir {
 class SlotAddress {
  public:
   explicit SlotAddress(const SharedObject& object)
-      : elements_(object.layout->elements), swizzle_(object.layout->swizzle), element_bytes_(size_bytes(object.element)) {
+      : elements_(object.layout->elements),
+        swizzle_(object.layout->swizzle),
+        element_bytes_(size_bytes(object.element)) {
     int64_t scale = 1;
     for (size_t axis = 0; axis < object.shape.size(); ++axis) {
       scale_[axis] = scale;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/expr.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <utility>
 
 #include "base/check.h"
@@ -152,7 +151,9 @@ ExprId ExprPool::intern(ExprNode node) {
   return entry->second;
 }
 
-ExprId ExprPool::constant(int64_t value) { return intern({.kind = ExprKind::Const, .value = value}); }
+ExprId ExprPool::constant(int64_t value) {
+  return intern({.kind = ExprKind::Const, .value = value});
+}
 
 ExprId ExprPool::symbol_ref(SymbolId symbol) {
   TW_CHECK(symbol.index < symbols_.size());
@@ -164,7 +165,9 @@ std::optional<int64_t> ExprPool::constant_value(ExprId id) const {
   return n.kind == ExprKind::Const ? std::optional<int64_t>(n.value) : std::nullopt;
 }
 
-bool ExprPool::is_constant(ExprId id, int64_t value) const { return constant_value(id) == value; }
+bool ExprPool::is_constant(ExprId id, int64_t value) const {
+  return constant_value(id) == value;
+}
 
 ExprId ExprPool::make(ExprKind kind, ExprId a, ExprId b, ExprId c) {
   const int count = operand_count(kind);
@@ -182,55 +185,78 @@ ExprId ExprPool::make(ExprKind kind, ExprId a, ExprId b, ExprId c) {
   }
   switch (kind) {
     case ExprKind::Add:
-      if (va == 0) return b;
-      if (vb == 0) return a;
+      if (va == 0)
+        return b;
+      if (vb == 0)
+        return a;
       break;
     case ExprKind::Sub:
-      if (vb == 0) return a;
-      if (a == b) return constant(0);
+      if (vb == 0)
+        return a;
+      if (a == b)
+        return constant(0);
       break;
     case ExprKind::Mul:
-      if (va == 1) return b;
-      if (vb == 1) return a;
-      if (va == 0 || vb == 0) return constant(0);
+      if (va == 1)
+        return b;
+      if (vb == 1)
+        return a;
+      if (va == 0 || vb == 0)
+        return constant(0);
       break;
     case ExprKind::FloorDiv:
     case ExprKind::CeilDiv:
-      if (vb == 1) return a;
+      if (vb == 1)
+        return a;
       break;
     case ExprKind::Mod:
-      if (vb == 1) return constant(0);
+      if (vb == 1)
+        return constant(0);
       break;
     case ExprKind::Min:
     case ExprKind::Max:
-      if (a == b) return a;
+      if (a == b)
+        return a;
       break;
     case ExprKind::Eq:
     case ExprKind::Le:
-      if (a == b) return constant(1);
+      if (a == b)
+        return constant(1);
       break;
     case ExprKind::Ne:
     case ExprKind::Lt:
-      if (a == b) return constant(0);
+      if (a == b)
+        return constant(0);
       break;
     case ExprKind::And:
-      if (va == 0 || vb == 0) return constant(0);
-      if (va) return b;
-      if (vb) return a;
-      if (a == b) return a;
+      if (va == 0 || vb == 0)
+        return constant(0);
+      if (va)
+        return b;
+      if (vb)
+        return a;
+      if (a == b)
+        return a;
       break;
     case ExprKind::Or:
-      if ((va && va != 0) || (vb && vb != 0)) return constant(1);
-      if (va) return b;
-      if (vb) return a;
-      if (a == b) return a;
+      if ((va && va != 0) || (vb && vb != 0))
+        return constant(1);
+      if (va)
+        return b;
+      if (vb)
+        return a;
+      if (a == b)
+        return a;
       break;
     case ExprKind::Not:
-      if (node(a).kind == ExprKind::Not) return node(a).operands[0];
+      if (node(a).kind == ExprKind::Not)
+        return node(a).operands[0];
       break;
     case ExprKind::Select:
-      if (va) return *va != 0 ? b : c;
-      if (b == c) return b;
+      if (va)
+        return *va != 0 ? b : c;
+      if (b == c)
+        return b;
       break;
     case ExprKind::Const:
     case ExprKind::Symbol:
@@ -239,21 +265,51 @@ ExprId ExprPool::make(ExprKind kind, ExprId a, ExprId b, ExprId c) {
   return intern({.kind = kind, .operands = {a, count > 1 ? b : ExprId{}, count > 2 ? c : ExprId{}}});
 }
 
-ExprId ExprPool::add(ExprId a, ExprId b) { return make(ExprKind::Add, a, b); }
-ExprId ExprPool::sub(ExprId a, ExprId b) { return make(ExprKind::Sub, a, b); }
-ExprId ExprPool::mul(ExprId a, ExprId b) { return make(ExprKind::Mul, a, b); }
-ExprId ExprPool::floor_div(ExprId a, ExprId b) { return make(ExprKind::FloorDiv, a, b); }
-ExprId ExprPool::mod(ExprId a, ExprId b) { return make(ExprKind::Mod, a, b); }
-ExprId ExprPool::ceil_div(ExprId a, ExprId b) { return make(ExprKind::CeilDiv, a, b); }
-ExprId ExprPool::min(ExprId a, ExprId b) { return make(ExprKind::Min, a, b); }
-ExprId ExprPool::max(ExprId a, ExprId b) { return make(ExprKind::Max, a, b); }
-ExprId ExprPool::eq(ExprId a, ExprId b) { return make(ExprKind::Eq, a, b); }
-ExprId ExprPool::ne(ExprId a, ExprId b) { return make(ExprKind::Ne, a, b); }
-ExprId ExprPool::lt(ExprId a, ExprId b) { return make(ExprKind::Lt, a, b); }
-ExprId ExprPool::le(ExprId a, ExprId b) { return make(ExprKind::Le, a, b); }
-ExprId ExprPool::logical_and(ExprId a, ExprId b) { return make(ExprKind::And, a, b); }
-ExprId ExprPool::logical_or(ExprId a, ExprId b) { return make(ExprKind::Or, a, b); }
-ExprId ExprPool::logical_not(ExprId a) { return make(ExprKind::Not, a); }
+ExprId ExprPool::add(ExprId a, ExprId b) {
+  return make(ExprKind::Add, a, b);
+}
+ExprId ExprPool::sub(ExprId a, ExprId b) {
+  return make(ExprKind::Sub, a, b);
+}
+ExprId ExprPool::mul(ExprId a, ExprId b) {
+  return make(ExprKind::Mul, a, b);
+}
+ExprId ExprPool::floor_div(ExprId a, ExprId b) {
+  return make(ExprKind::FloorDiv, a, b);
+}
+ExprId ExprPool::mod(ExprId a, ExprId b) {
+  return make(ExprKind::Mod, a, b);
+}
+ExprId ExprPool::ceil_div(ExprId a, ExprId b) {
+  return make(ExprKind::CeilDiv, a, b);
+}
+ExprId ExprPool::min(ExprId a, ExprId b) {
+  return make(ExprKind::Min, a, b);
+}
+ExprId ExprPool::max(ExprId a, ExprId b) {
+  return make(ExprKind::Max, a, b);
+}
+ExprId ExprPool::eq(ExprId a, ExprId b) {
+  return make(ExprKind::Eq, a, b);
+}
+ExprId ExprPool::ne(ExprId a, ExprId b) {
+  return make(ExprKind::Ne, a, b);
+}
+ExprId ExprPool::lt(ExprId a, ExprId b) {
+  return make(ExprKind::Lt, a, b);
+}
+ExprId ExprPool::le(ExprId a, ExprId b) {
+  return make(ExprKind::Le, a, b);
+}
+ExprId ExprPool::logical_and(ExprId a, ExprId b) {
+  return make(ExprKind::And, a, b);
+}
+ExprId ExprPool::logical_or(ExprId a, ExprId b) {
+  return make(ExprKind::Or, a, b);
+}
+ExprId ExprPool::logical_not(ExprId a) {
+  return make(ExprKind::Not, a);
+}
 ExprId ExprPool::select(ExprId condition, ExprId if_true, ExprId if_false) {
   return make(ExprKind::Select, condition, if_true, if_false);
 }

@@ -18,8 +18,9 @@ namespace tw::ir {
 using ExprId = Id<struct ExprTag>;
 using SymbolId = Id<struct SymbolTag>;
 
-// Integer and truth-valued scalar expressions: sizes, indices, versions, conditions. Mathematical integers (no wrap-around;
-// that the emitted C type suffices is an obligation). FloorDiv and Mod round towards minus infinity; divisors are proved > 0.
+// Integer and truth-valued scalar expressions: sizes, indices, versions, conditions. Mathematical integers (no
+// wrap-around; that the emitted C type suffices is an obligation). FloorDiv and Mod round towards minus infinity;
+// divisors are proved > 0.
 enum class ExprKind : uint8_t {
   Const,
   Symbol,

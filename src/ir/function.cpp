@@ -9,22 +9,23 @@ namespace {
 // Ops that contain blocks: calls visit(block) for each.
 template <class OpType, class Visit>
 void for_each_block(OpType& op, Visit visit) {
-  std::visit(Overloaded{[&](auto&) {},
-                        [&](std::conditional_t<std::is_const_v<OpType>, const ForOp, ForOp>& loop) { visit(loop.body); },
-                        [&](std::conditional_t<std::is_const_v<OpType>, const TilesOp, TilesOp>& tiles) { visit(tiles.body); },
-                        [&](std::conditional_t<std::is_const_v<OpType>, const IfOp, IfOp>& branch) {
-                          visit(branch.then_body);
-                          visit(branch.else_body);
-                        }},
-             op.body);
+  std::visit(
+      Overloaded{[&](auto&) {},
+                 [&](std::conditional_t<std::is_const_v<OpType>, const ForOp, ForOp>& loop) { visit(loop.body); },
+                 [&](std::conditional_t<std::is_const_v<OpType>, const TilesOp, TilesOp>& tiles) { visit(tiles.body); },
+                 [&](std::conditional_t<std::is_const_v<OpType>, const IfOp, IfOp>& branch) {
+                   visit(branch.then_body);
+                   visit(branch.else_body);
+                 }},
+      op.body);
 }
 
 }  // namespace
 
 std::string_view name_of(ElementwiseKind kind) {
-  constexpr std::string_view kNames[] = {"add",  "sub",     "mul",   "div",  "maximum", "minimum", "neg", "abs", "exp",
-                                         "exp2", "log",     "sqrt",  "rsqrt", "tanh",   "erf",     "sigmoid", "where",
-                                         "cast", "eq",      "ne",    "lt",   "le",      "and",     "or",  "not"};
+  constexpr std::string_view kNames[] = {
+      "add",  "sub", "mul",     "div",   "maximum", "minimum", "neg", "abs", "exp", "exp2", "log", "sqrt", "rsqrt",
+      "tanh", "erf", "sigmoid", "where", "cast",    "eq",      "ne",  "lt",  "le",  "and",  "or",  "not"};
   return kNames[static_cast<int>(kind)];
 }
 

@@ -17,13 +17,15 @@
 
 // The tile IR: one kernel in one configuration (all `const` parameters bound).
 //
-// One IR serves all stages. sema makes `Stage::Source`; passes lower it to `Stage::Lowered`, where every register tile has a
-// thread/value layout, every shared object an address map, every memory access its threads, width and guards, pipelines are
-// rings with explicit versions, and all waits and barriers stand in the text. Verifier, emulator and emitters read Lowered;
-// the reading (what the program means) is defined on both, by ignoring order, layouts and storage.
+// One IR serves all stages. sema makes `Stage::Source`; passes lower it to `Stage::Lowered`, where every register tile
+// has a thread/value layout, every shared object an address map, every memory access its threads, width and guards,
+// pipelines are rings with explicit versions, and all waits and barriers stand in the text. Verifier, emulator and
+// emitters read Lowered; the reading (what the program means) is defined on both, by ignoring order, layouts and
+// storage.
 //
 // Register tiles are immutable values (SSA with structured control flow: loops carry values, ifs yield them). Memory is
-// objects: global tensors and shared objects. One block is one unit (a sequential process); roles join later as regions.
+// objects: global tensors and shared objects. One block is one unit (a sequential process); roles join later as
+// regions.
 namespace tw::ir {
 
 using ValueId = Id<struct ValueTag>;
@@ -110,8 +112,9 @@ struct AxisIndex {
   [[nodiscard]] bool is_point() const { return extent == 0; }
 };
 
-// A rectangular part of an object, seen as a tile. Tile axis i is the perm[i]-th sliced axis of the object (`.T` swaps).
-// Outside the tensor: reads give the pad value, writes are dropped. Shared objects are never indexed outside (obligation 3).
+// A rectangular part of an object, seen as a tile. Tile axis i is the perm[i]-th sliced axis of the object (`.T`
+// swaps). Outside the tensor: reads give the pad value, writes are dropped. Shared objects are never indexed outside
+// (obligation 3).
 struct Region {
   std::variant<TensorId, SharedId> object;
   // Shared objects with a ring only.
@@ -129,9 +132,9 @@ struct Region {
   [[nodiscard]] std::vector<int64_t> tile_shape() const;
 };
 
-// Lowered only: how a memory access is carried out. `vector_elems` consecutive values (value digits of the access' layout)
-// form one access of that many elements, contiguous in memory. guards[i]: object axis i is compared with the tensor's
-// extents before the access (the first element of a vector stands for all of it).
+// Lowered only: how a memory access is carried out. `vector_elems` consecutive values (value digits of the access'
+// layout) form one access of that many elements, contiguous in memory. guards[i]: object axis i is compared with the
+// tensor's extents before the access (the first element of a vector stands for all of it).
 struct Access {
   int vector_elems = 1;
   std::vector<bool> guards;
@@ -208,9 +211,9 @@ struct ForOp {
   Block body;
 };
 
-// for variables in tiles(extents...): every point of the index space is executed once by some block. Not persistent: the
-// grid has one block a point. Lowered: `decode[i]` is variable i as an expression over `linear` and sizes; a persistent
-// block runs linear = block, block + grid, ... below the product of the extents.
+// for variables in tiles(extents...): every point of the index space is executed once by some block. Not persistent:
+// the grid has one block a point. Lowered: `decode[i]` is variable i as an expression over `linear` and sizes; a
+// persistent block runs linear = block, block + grid, ... below the product of the extents.
 struct TilesOp {
   std::vector<SymbolId> variables;
   std::vector<ExprId> extents;
@@ -322,8 +325,8 @@ struct ScalarArgumentOp {
   ValueId result;
 };
 
-// Reduces one axis away. Order unspecified. Lowered: `keep` > 1 leaves one partial result a group, as a last axis in place
-// of the reduced one (element c of the axis belongs to group (c / group_stride) % keep): the part inside a warp.
+// Reduces one axis away. Order unspecified. Lowered: `keep` > 1 leaves one partial result a group, as a last axis in
+// place of the reduced one (element c of the axis belongs to group (c / group_stride) % keep): the part inside a warp.
 struct ReduceOp {
   ValueId operand;
   int axis = 0;
@@ -340,7 +343,8 @@ struct RelayoutOp {
   bool through_shared = true;
 };
 
-// Closes the group of asynchronous operations that the executing threads issued since the last commit (empty groups exist).
+// Closes the group of asynchronous operations that the executing threads issued since the last commit (empty groups
+// exist).
 struct CommitOp {
   AsyncKind kind = AsyncKind::CpAsync;
 };
@@ -358,8 +362,8 @@ struct SyncOp {
   bool is_inferred = false;
 };
 
-// Every non-pad element's tag equals `expected` (fields over the axes and scalars in scope) where `where` holds, and each
-// `over` name was covered exactly once for each value of [lo, hi).
+// Every non-pad element's tag equals `expected` (fields over the axes and scalars in scope) where `where` holds, and
+// each `over` name was covered exactly once for each value of [lo, hi).
 struct CoverageRange {
   std::string name;
   ExprId lo, hi;
@@ -372,8 +376,9 @@ struct CheckOp {
   ExprId where;
 };
 
-using OpBody = std::variant<ForOp, TilesOp, IfOp, CopyOp, LoadOp, StoreOp, RedOp, MmaOp, ElementwiseOp, BroadcastOp, ConstantOp,
-                            IotaOp, ExprOp, ScalarArgumentOp, ReduceOp, RelayoutOp, CommitOp, DrainOp, SyncOp, CheckOp>;
+using OpBody =
+    std::variant<ForOp, TilesOp, IfOp, CopyOp, LoadOp, StoreOp, RedOp, MmaOp, ElementwiseOp, BroadcastOp, ConstantOp,
+                 IotaOp, ExprOp, ScalarArgumentOp, ReduceOp, RelayoutOp, CommitOp, DrainOp, SyncOp, CheckOp>;
 
 struct Op {
   // Unique in the function, kept by passes that keep the op; pass-made ops get fresh ones from Function::new_op_id.

@@ -42,7 +42,8 @@ TEST(ExprPool, evaluate_guards_the_second_operand_of_and) {
   ExprPool pool;
   SymbolId k = pool.add_symbol("k", SymbolKind::Loop);
   ExprId kk = pool.symbol_ref(k);
-  ExprId e = pool.logical_and(pool.lt(pool.constant(0), kk), pool.lt(pool.constant(1), pool.floor_div(pool.constant(8), kk)));
+  ExprId e =
+      pool.logical_and(pool.lt(pool.constant(0), kk), pool.lt(pool.constant(1), pool.floor_div(pool.constant(8), kk)));
   EXPECT_EQ(pool.evaluate(e, [](SymbolId) { return 0; }), 0);
   EXPECT_EQ(pool.evaluate(e, [](SymbolId) { return 2; }), 1);
 }
@@ -68,7 +69,8 @@ Function sum_of_chunks() {
   ExprId one = f.exprs.constant(1);
   TagMap tag{{axis}, {{"K", f.exprs.symbol_ref(axis)}}};
   TensorId a = f.add_tensor({"A", Direction::In, ElementType::F32, {k_size}, {one}, {"K"}, tag, {}, {}});
-  TensorId d = f.add_tensor({"D", Direction::Out, ElementType::F32, {f.exprs.constant(32)}, {one}, {""}, {{axis}, {}}, {}, {}});
+  TensorId d =
+      f.add_tensor({"D", Direction::Out, ElementType::F32, {f.exprs.constant(32)}, {one}, {""}, {{axis}, {}}, {}, {}});
   auto tile = [&] { return f.add_value({"t", ElementType::F32, {32}, false, {}, {}}); };
   ValueId zero = tile();
   ValueId head = tile();

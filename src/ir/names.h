@@ -14,7 +14,7 @@ inline constexpr std::array<std::string_view, 5> kDirectionNames{"in", "out", "i
 inline constexpr std::array<std::string_view, 4> kReduceNames{"add", "max", "min", "or"};
 inline constexpr std::array<std::string_view, 10> kSymbolKindNames{
     "size", "scalar", "loop", "tile_coord", "tile_index", "axis", "carried", "result", "block_index", "thread_index"};
-inline constexpr std::array<std::string_view, 18> kExprNames{"const", "symbol", "add", "sub", "mul", "floordiv",
+inline constexpr std::array<std::string_view, 18> kExprNames{"const", "symbol",  "add", "sub", "mul", "floordiv",
                                                              "mod",   "ceildiv", "min", "max", "eq",  "ne",
                                                              "lt",    "le",      "and", "or",  "not", "select"};
 
@@ -28,9 +28,17 @@ std::optional<Enum> enum_of(const std::array<std::string_view, N>& names, std::s
   return std::nullopt;
 }
 
-inline std::string_view name_of(Direction direction) { return kDirectionNames[static_cast<size_t>(direction)]; }
-inline std::string_view name_of(ReduceKind kind) { return kReduceNames[static_cast<size_t>(kind)]; }
-inline std::string_view name_of(SymbolKind kind) { return kSymbolKindNames[static_cast<size_t>(kind)]; }
-inline std::string_view name_of(ExprKind kind) { return kExprNames[static_cast<size_t>(kind)]; }
+inline std::string_view name_of(Direction direction) {
+  return kDirectionNames[static_cast<size_t>(direction)];
+}
+inline std::string_view name_of(ReduceKind kind) {
+  return kReduceNames[static_cast<size_t>(kind)];
+}
+inline std::string_view name_of(SymbolKind kind) {
+  return kSymbolKindNames[static_cast<size_t>(kind)];
+}
+inline std::string_view name_of(ExprKind kind) {
+  return kExprNames[static_cast<size_t>(kind)];
+}
 
 }  // namespace tw::ir

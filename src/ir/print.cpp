@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ir/print.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "base/sha256.h"
 #include "ir/names.h"
@@ -92,9 +91,12 @@ class Printer {
     if (r.version.is_valid()) {
       text += "@" + expr(r.version);
     }
-    text += "[" + join(r.axes, [this](const AxisIndex& axis) {
-              return axis.is_point() ? expr(axis.lo) : fmt::format("{}:+{}", expr(axis.lo), axis.extent);
-            }) + "]";
+    text += "[" +
+            join(r.axes,
+                 [this](const AxisIndex& axis) {
+                   return axis.is_point() ? expr(axis.lo) : fmt::format("{}:+{}", expr(axis.lo), axis.extent);
+                 }) +
+            "]";
     bool is_identity = true;
     for (size_t i = 0; i < r.perm.size(); ++i) {
       is_identity = is_identity && r.perm[i] == static_cast<int>(i);
@@ -120,10 +122,10 @@ class Printer {
   }
 
   void header() {
-    line(fmt::format("kernel {} stage={} target={} threads={} min_blocks={} sync={} no_spills={} shared_bytes={}", f_.name,
-                     f_.stage == Stage::Source ? "source" : "lowered", f_.machine != nullptr ? f_.machine->name : "_",
-                     f_.threads, f_.min_blocks, f_.sync == SyncMode::Auto ? "auto" : "manual", f_.no_spills ? 1 : 0,
-                     f_.shared_bytes));
+    line(fmt::format("kernel {} stage={} target={} threads={} min_blocks={} sync={} no_spills={} shared_bytes={}",
+                     f_.name, f_.stage == Stage::Source ? "source" : "lowered",
+                     f_.machine != nullptr ? f_.machine->name : "_", f_.threads, f_.min_blocks,
+                     f_.sync == SyncMode::Auto ? "auto" : "manual", f_.no_spills ? 1 : 0, f_.shared_bytes));
     for (const auto& [name, number] : f_.constants) {
       line(fmt::format("const {} = {}", name, number));
     }
@@ -141,8 +143,9 @@ class Printer {
     }
     for (const Tensor& t : f_.tensors) {
       line(fmt::format("tensor {} {}{} {} extents{} strides{} dims({}) tag{}", t.name, name_of(t.direction),
-                       t.acc_op ? fmt::format("({})", name_of(*t.acc_op)) : "", tw::name_of(t.element), exprs(t.extents),
-                       exprs(t.strides), join(t.dims, [](const std::string& d) { return d.empty() ? std::string("_") : d; }),
+                       t.acc_op ? fmt::format("({})", name_of(*t.acc_op)) : "", tw::name_of(t.element),
+                       exprs(t.extents), exprs(t.strides),
+                       join(t.dims, [](const std::string& d) { return d.empty() ? std::string("_") : d; }),
                        tag(t.tag)));
     }
     for (const Assumption& a : f_.assumptions) {
@@ -159,9 +162,9 @@ class Printer {
   }
 
   void shared(const SharedObject& s) {
-    std::string text = fmt::format("shared {} {} {} ring={} pad={} swizzle={}{}", s.name, tw::name_of(s.element),
-                                   ints(s.shape), s.ring, s.pad,
-                                   s.swizzle_none ? "none" : fmt::format("{}", s.swizzle_bytes), s.is_scratch ? " scratch" : "");
+    std::string text = fmt::format(
+        "shared {} {} {} ring={} pad={} swizzle={}{}", s.name, tw::name_of(s.element), ints(s.shape), s.ring, s.pad,
+        s.swizzle_none ? "none" : fmt::format("{}", s.swizzle_bytes), s.is_scratch ? " scratch" : "");
     if (s.explicit_layout) {
       text += " explicit=" + s.explicit_layout->to_string();
     }
@@ -188,10 +191,12 @@ class Printer {
                      expr(op.end), op.step, op.kind == LoopKind::Range ? "range" : "pipeline", op.stages, op.unroll));
     ++indent_;
     for (const CarriedValue& c : op.values) {
-      line(fmt::format("carry {} = {} yield {} result {}", value(c.argument), value(c.init), value(c.yield), value(c.result)));
+      line(fmt::format("carry {} = {} yield {} result {}", value(c.argument), value(c.init), value(c.yield),
+                       value(c.result)));
     }
     for (const CarriedScalar& c : op.scalars) {
-      line(fmt::format("carry {} = {} yield {} result {}", symbol(c.argument), expr(c.init), expr(c.yield), symbol(c.result)));
+      line(fmt::format("carry {} = {} yield {} result {}", symbol(c.argument), expr(c.init), expr(c.yield),
+                       symbol(c.result)));
     }
     --indent_;
     block(op.body);
@@ -227,11 +232,12 @@ class Printer {
                      access(op.access)));
   }
   void print(const RedOp& op) {
-    line(fmt::format("red {} {} -> {} {}", name_of(op.kind), value(op.value), region(op.destination), access(op.access)));
+    line(fmt::format("red {} {} -> {} {}", name_of(op.kind), value(op.value), region(op.destination),
+                     access(op.access)));
   }
   void print(const MmaOp& op) {
-    line(fmt::format("{} = mma {} {} {} via={} warps=({}, {})", value(op.result), operand(op.a), operand(op.b), value(op.c),
-                     op.atom.empty() ? "_" : op.atom, op.warps_m, op.warps_n));
+    line(fmt::format("{} = mma {} {} {} via={} warps=({}, {})", value(op.result), operand(op.a), operand(op.b),
+                     value(op.c), op.atom.empty() ? "_" : op.atom, op.warps_m, op.warps_n));
   }
   void print(const ElementwiseOp& op) {
     line(fmt::format("{} = {}{} {}", value(op.result), name_of(op.kind), op.fast ? ".fast" : "",
@@ -250,7 +256,8 @@ class Printer {
                      value(op.operand), op.axis, op.keep, op.group_stride));
   }
   void print(const RelayoutOp& op) {
-    line(fmt::format("{} = relayout {} via={}", value(op.result), value(op.operand), op.through_shared ? "shared" : "shuffle"));
+    line(fmt::format("{} = relayout {} via={}", value(op.result), value(op.operand),
+                     op.through_shared ? "shared" : "shuffle"));
   }
   void print(const CommitOp&) { line("commit cp_async"); }
   void print(const DrainOp& op) { line(fmt::format("drain cp_async pending={}", op.pending)); }
@@ -258,12 +265,11 @@ class Printer {
     line(fmt::format("sync {}{}", op.scope == SyncScope::Block ? "block" : "warp", op.is_inferred ? " inferred" : ""));
   }
   void print(const CheckOp& op) {
-    line(fmt::format("check {} {} over({}) where={}", value(op.value), tag(op.expected),
-                     join(op.over,
-                          [this](const CoverageRange& r) {
-                            return fmt::format("{}: {} .. {}", r.name, expr(r.lo), expr(r.hi));
-                          }),
-                     expr(op.where)));
+    line(fmt::format(
+        "check {} {} over({}) where={}", value(op.value), tag(op.expected),
+        join(op.over,
+             [this](const CoverageRange& r) { return fmt::format("{}: {} .. {}", r.name, expr(r.lo), expr(r.hi)); }),
+        expr(op.where)));
   }
 
   const Function& f_;
@@ -275,8 +281,12 @@ class Printer {
 
 }  // namespace
 
-std::string print(const Function& function) { return Printer(function).run(); }
+std::string print(const Function& function) {
+  return Printer(function).run();
+}
 
-std::string ir_hash(const Function& function) { return sha256_hex(print(function)); }
+std::string ir_hash(const Function& function) {
+  return sha256_hex(print(function));
+}
 
 }  // namespace tw::ir

@@ -17,8 +17,8 @@ std::string ir_hash(const Function& function);
 // Reads the text form; the error names the line and what was expected there.
 Result<Function> parse(std::string_view text);
 
-// Structure that every stage must have: ids in range, values defined before use and in scope, shapes and element types that
-// fit their ops, carried and yielded values of equal types; Lowered: layouts, address maps and accesses present.
+// Structure that every stage must have: ids in range, values defined before use and in scope, shapes and element types
+// that fit their ops, carried and yielded values of equal types; Lowered: layouts, address maps and accesses present.
 // The error names the op and the rule.
 Status check_structure(const Function& function);
 

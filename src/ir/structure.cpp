@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-
 #include <vector>
 
 #include "ir/print.h"
@@ -27,9 +26,9 @@ class StructureCheck {
   }
 
   static std::string_view kind_name(const Op& op) {
-    constexpr std::string_view kNames[] = {"for",       "tiles",    "if",   "copy", "load",     "store",  "red",
-                                           "mma",       "elementwise", "broadcast", "constant", "iota", "expr", "argument",
-                                           "reduce",    "relayout", "commit", "drain", "sync",   "check"};
+    constexpr std::string_view kNames[] = {
+        "for",      "tiles", "if",   "copy",     "load",   "store",    "red",    "mma",   "elementwise", "broadcast",
+        "constant", "iota",  "expr", "argument", "reduce", "relayout", "commit", "drain", "sync",        "check"};
     static_assert(std::size(kNames) == std::variant_size_v<OpBody>);
     return kNames[op.body.index()];
   }
@@ -40,7 +39,8 @@ class StructureCheck {
         return fail(fmt::format("tensor {}: extents, strides and dims differ in number", t.name));
       }
       if (t.tag.axes.size() != t.extents.size()) {
-        return fail(fmt::format("tensor {}: the tag has {} axes, the tensor {}", t.name, t.tag.axes.size(), t.extents.size()));
+        return fail(
+            fmt::format("tensor {}: the tag has {} axes, the tensor {}", t.name, t.tag.axes.size(), t.extents.size()));
       }
     }
     for (const SharedObject& s : f_.shared) {
@@ -58,7 +58,9 @@ class StructureCheck {
     if (!id.is_valid() || id.index >= f_.values.size()) {
       return broken(op, "uses a value that does not exist");
     }
-    return defined_[id.index] ? Status{} : broken(op, fmt::format("uses %{} before its definition or outside its scope", id.index));
+    return defined_[id.index]
+               ? Status{}
+               : broken(op, fmt::format("uses %{} before its definition or outside its scope", id.index));
   }
 
   Status define(const Op& op, ValueId id) {
@@ -72,7 +74,8 @@ class StructureCheck {
     defined_[id.index] = true;
     scope_.push_back(id);
     if (f_.value(id).shape.size() > target::kMaxTileRank) {
-      return broken(op, fmt::format("%{} has rank {}, the largest is {}", id.index, f_.value(id).shape.size(), target::kMaxTileRank));
+      return broken(op, fmt::format("%{} has rank {}, the largest is {}", id.index, f_.value(id).shape.size(),
+                                    target::kMaxTileRank));
     }
     if (lowered() && !f_.value(id).layout) {
       return broken(op, fmt::format("%{} has no thread/value layout", id.index));
@@ -163,7 +166,8 @@ class StructureCheck {
   }
 
   Status shape_is(const Op& op, ValueId id, const std::vector<int64_t>& shape) const {
-    return f_.value(id).shape == shape ? Status{} : broken(op, fmt::format("%{} does not have the region's shape", id.index));
+    return f_.value(id).shape == shape ? Status{}
+                                       : broken(op, fmt::format("%{} does not have the region's shape", id.index));
   }
 
   Status block(const Block& ops) {
@@ -329,13 +333,15 @@ class StructureCheck {
   Status check(const Op& op, const IotaOp& i) {
     TW_TRY_STATUS(define(op, i.result));
     const size_t rank = f_.value(i.result).shape.size();
-    return i.axis >= 0 && static_cast<size_t>(i.axis) < rank ? Status{} : broken(op, "counts along an axis it does not have");
+    return i.axis >= 0 && static_cast<size_t>(i.axis) < rank ? Status{}
+                                                             : broken(op, "counts along an axis it does not have");
   }
   Status check(const Op& op, const ExprOp& e) { return define(op, e.result); }
   Status check(const Op& op, const ScalarArgumentOp& s) {
     TW_TRY_STATUS(define(op, s.result));
-    return s.argument >= 0 && static_cast<size_t>(s.argument) < f_.scalars.size() ? Status{}
-                                                                                    : broken(op, "names an argument that does not exist");
+    return s.argument >= 0 && static_cast<size_t>(s.argument) < f_.scalars.size()
+               ? Status{}
+               : broken(op, "names an argument that does not exist");
   }
   Status check(const Op& op, const ReduceOp& r) {
     TW_TRY_STATUS(use(op, r.operand));
@@ -362,11 +368,15 @@ class StructureCheck {
     return from.shape == to.shape && from.element == to.element ? Status{} : broken(op, "changes more than the layout");
   }
   Status check(const Op&, const CommitOp&) { return {}; }
-  Status check(const Op& op, const DrainOp& d) { return d.pending >= 0 ? Status{} : broken(op, "has negative pending groups"); }
+  Status check(const Op& op, const DrainOp& d) {
+    return d.pending >= 0 ? Status{} : broken(op, "has negative pending groups");
+  }
   Status check(const Op&, const SyncOp&) { return {}; }
   Status check(const Op& op, const CheckOp& c) {
     TW_TRY_STATUS(use(op, c.value));
-    return c.expected.axes.size() == f_.value(c.value).shape.size() ? Status{} : broken(op, "has another number of axes than its value");
+    return c.expected.axes.size() == f_.value(c.value).shape.size()
+               ? Status{}
+               : broken(op, "has another number of axes than its value");
   }
 
   const Function& f_;
@@ -377,6 +387,8 @@ class StructureCheck {
 
 }  // namespace
 
-Status check_structure(const Function& function) { return StructureCheck(function).run(); }
+Status check_structure(const Function& function) {
+  return StructureCheck(function).run();
+}
 
 }  // namespace tw::ir

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "profile/model.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <set>
 #include <unordered_map>
 
@@ -17,8 +16,8 @@ namespace {
 constexpr int kWarpThreads = 32;
 constexpr double kSharedBytesPerCycle = 128;
 constexpr double kIssuePerCycle = 4;
-// Cycles until data from global memory arrives, and from shared memory through a barrier: order of magnitude of the published
-// microbenchmarks for Ampere and Hopper (Luo et al. 2024, memory latencies).
+// Cycles until data from global memory arrives, and from shared memory through a barrier: order of magnitude of the
+// published microbenchmarks for Ampere and Hopper (Luo et al. 2024, memory latencies).
 constexpr double kGlobalLatency = 600;
 constexpr double kBarrierLatency = 40;
 // Fraction of the peak bandwidth that a plain copy reaches.
@@ -99,7 +98,8 @@ class Counter {
   }
 
   // Bytes requested, and instructions, of one access of a tile by its threads.
-  void global_access(const ir::Region& region, const target::TvLayout& map, const ir::Access& access, double times, bool is_load) {
+  void global_access(const ir::Region& region, const target::TvLayout& map, const ir::Access& access, double times,
+                     bool is_load) {
     const int64_t element_bytes = size_bytes(f_.tensor(region.tensor()).element);
     const double accesses = static_cast<double>(map.value_count()) / access.vector_elems;
     const double width = static_cast<double>(access.vector_elems * element_bytes);
@@ -124,7 +124,8 @@ class Counter {
       if (mode.extent == 1) {
         continue;
       }
-      const bool is_contiguous = mode.axis >= 0 && f_.exprs.is_constant(tensor.strides[region.object_axis(mode.axis)], 1);
+      const bool is_contiguous =
+          mode.axis >= 0 && f_.exprs.is_constant(tensor.strides[region.object_axis(mode.axis)], 1);
       if (!is_contiguous || mode.stride != expected) {
         break;
       }
@@ -265,7 +266,8 @@ class Counter {
     if (is_simt) {
       counts_.instructions += times * work / kWarpThreads;
     } else {
-      const target::MmaAtom* atom = f_.machine->find_mma(mma.atom, f_.value(*a).element, f_.value(*a).element, f_.value(mma.result).element);
+      const target::MmaAtom* atom =
+          f_.machine->find_mma(mma.atom, f_.value(*a).element, f_.value(*a).element, f_.value(mma.result).element);
       tensor_rate_ = atom != nullptr ? atom->fma_per_sm_cycle : tensor_rate_;
       counts_.instructions += times * work / (atom != nullptr ? atom->m * atom->n * atom->k : 2048);
     }
@@ -384,7 +386,8 @@ int resident_blocks(const ir::Function& f, const Counts& counts) {
     blocks = std::min<int64_t>(blocks, m.shared_bytes_per_sm / (f.shared_bytes + 1024));
   }
   const double registers = std::min<double>(m.max_registers_per_thread, std::ceil(counts.registers / 8) * 8);
-  blocks = std::min<int64_t>(blocks, static_cast<int64_t>(static_cast<double>(m.registers_per_sm) / (registers * f.threads)));
+  blocks = std::min<int64_t>(blocks,
+                             static_cast<int64_t>(static_cast<double>(m.registers_per_sm) / (registers * f.threads)));
   return static_cast<int>(std::max<int64_t>(1, blocks));
 }
 

@@ -8,8 +8,8 @@
 #include "base/result.h"
 #include "ir/function.h"
 
-// A first analytic model: how long would one launch take? Counted from the lowered IR, never measured; every record of it says
-// "estimate". Good for ranking variants of one kernel; absolute times are rough.
+// A first analytic model: how long would one launch take? Counted from the lowered IR, never measured; every record of
+// it says "estimate". Good for ranking variants of one kernel; absolute times are rough.
 namespace tw::profile {
 
 enum class Bound : uint8_t { Dram, L2, Shared, Tensor, Fma, Issue, Latency };

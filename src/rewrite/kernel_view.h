@@ -11,7 +11,8 @@
 
 namespace tw::rewrite {
 
-// What moves need to know of a kernel's text: names, shapes and the places where tiles move. Pointers lead into the module.
+// What moves need to know of a kernel's text: names, shapes and the places where tiles move. Pointers lead into the
+// module.
 struct TensorParam {
   std::string name;
   // In, Out, InOut, Acc, Work.

@@ -8,7 +8,8 @@ namespace {
 
 constexpr Move kMoves[] = {
     {"enlarge_tiles", "larger block tiles: every element fetched is used more often", enlarge_tiles},
-    {"stage_in_shared", "operands pass through shared memory, so that a block fetches each element once", stage_in_shared},
+    {"stage_in_shared", "operands pass through shared memory, so that a block fetches each element once",
+     stage_in_shared},
     {"pad_shared", "pad the rows of shared tiles against bank conflicts", pad_shared},
     {"swizzle_shared", "permute 16-byte chunks of shared rows against bank conflicts", swizzle_shared},
     {"use_tensor_cores", "mma.sync with operands by ldmatrix instead of fma", use_tensor_cores},
@@ -23,7 +24,9 @@ constexpr Move kMoves[] = {
 
 }  // namespace
 
-std::span<const Move> moves() { return kMoves; }
+std::span<const Move> moves() {
+  return kMoves;
+}
 
 const Move* find_move(std::string_view name) {
   const auto* found = std::ranges::find(kMoves, name, &Move::name);

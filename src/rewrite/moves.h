@@ -9,8 +9,8 @@
 #include "diag/source.h"
 #include "syntax/ast.h"
 
-// Moves are transformations of tile programs, on the text's tree: what a move makes is again a program that a person can
-// read, and it is proved, tested and measured like any other. A move may be wrong; nothing here is trusted.
+// Moves are transformations of tile programs, on the text's tree: what a move makes is again a program that a person
+// can read, and it is proved, tested and measured like any other. A move may be wrong; nothing here is trusted.
 namespace tw::rewrite {
 
 struct Rewritten {
@@ -32,8 +32,8 @@ struct Move {
 std::span<const Move> moves();
 const Move* find_move(std::string_view name);
 
-// Single small edits near the places of a counterexample, the likeliest first: a barrier, a wait count, a rounding of a trip
-// count, an index copied from the other operand, a pad value, an assumption. Each is a guess that must be checked.
+// Single small edits near the places of a counterexample, the likeliest first: a barrier, a wait count, a rounding of a
+// trip count, an index copied from the other operand, a pad value, an assumption. Each is a guess that must be checked.
 std::vector<Rewritten> repairs(const syntax::Module& module, std::span<const diag::Span> places);
 
 // One file each.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves that change how data travels: through shared memory, in wider pieces, asynchronously, by tensor cores.
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 
 #include "base/element_type.h"
@@ -125,7 +124,8 @@ std::vector<Rewritten> stage_in_shared(const syntax::Module& module) {
   for (MemoryStmt& load : view->memory_statements()) {
     const TensorParam* tensor = view->tensor(load.object);
     const bool is_operand = operands.contains(load.target);
-    if (load.target.empty() || tensor == nullptr || tensor->direction != "In" || !is_operand || load.block == &view->function().body) {
+    if (load.target.empty() || tensor == nullptr || tensor->direction != "In" || !is_operand ||
+        load.block == &view->function().body) {
       continue;
     }
     if (copies_block != nullptr && copies_block != load.block) {
@@ -181,7 +181,8 @@ std::vector<Rewritten> align_rows(const syntax::Module& module) {
   for (const TensorParam& tensor : view->tensors()) {
     const auto* name = tensor.dims.empty() ? nullptr : tensor.dims.back()->as<syntax::Name>();
     const int64_t bytes = element_bytes(tensor.element);
-    if (name == nullptr || bytes == 0 || tensor.has_strides || tensor.dims.size() < 2 || view->constant(name->id) != nullptr) {
+    if (name == nullptr || bytes == 0 || tensor.has_strides || tensor.dims.size() < 2 ||
+        view->constant(name->id) != nullptr) {
       continue;
     }
     const int64_t elements = kVectorBytes / bytes;
@@ -190,7 +191,8 @@ std::vector<Rewritten> align_rows(const syntax::Module& module) {
     }
     conditions.push_back(syntax::make_compare(
         syntax::CompareOp::Equal,
-        syntax::make_binary(syntax::BinaryOp::Mod, syntax::make_name(name->id), syntax::make_int(elements)), syntax::make_int(0)));
+        syntax::make_binary(syntax::BinaryOp::Mod, syntax::make_name(name->id), syntax::make_int(elements)),
+        syntax::make_int(0)));
     title += fmt::format("{}{} % {} == 0", title.empty() ? "" : ", ", name->id, elements);
   }
   if (conditions.empty()) {
@@ -234,14 +236,15 @@ void remove_keyword(Expr& call, std::string_view name) {
 std::vector<Rewritten> pad_shared(const syntax::Module& module) {
   syntax::Module copy = syntax::clone(module);
   auto view = KernelView::of(copy);
-  const bool changed = view && change_shared(*view, [](Expr& call, int64_t, int64_t bytes) {
-    const auto& node = *call.as<syntax::Call>();
-    if (syntax::find_keyword(node, "pad") != nullptr || syntax::find_keyword(node, "swizzle") != nullptr) {
-      return false;
-    }
-    set_keyword(call, "pad", syntax::make_int(kVectorBytes / bytes));
-    return true;
-  });
+  const bool changed =
+      view && change_shared(*view, [](Expr& call, int64_t, int64_t bytes) {
+        const auto& node = *call.as<syntax::Call>();
+        if (syntax::find_keyword(node, "pad") != nullptr || syntax::find_keyword(node, "swizzle") != nullptr) {
+          return false;
+        }
+        set_keyword(call, "pad", syntax::make_int(kVectorBytes / bytes));
+        return true;
+      });
   return changed ? one("pad_shared", "one 16-byte chunk of padding a row", std::move(copy)) : std::vector<Rewritten>{};
 }
 
@@ -249,18 +252,18 @@ std::vector<Rewritten> swizzle_shared(const syntax::Module& module) {
   syntax::Module copy = syntax::clone(module);
   auto view = KernelView::of(copy);
   const bool changed = view && change_shared(*view, [](Expr& call, int64_t row_bytes, int64_t) {
-    if (syntax::find_keyword(*call.as<syntax::Call>(), "swizzle") != nullptr) {
-      return false;
-    }
-    for (int64_t width : {128, 64, 32}) {
-      if (row_bytes % width == 0) {
-        remove_keyword(call, "pad");
-        set_keyword(call, "swizzle", syntax::make_int(width));
-        return true;
-      }
-    }
-    return false;
-  });
+                         if (syntax::find_keyword(*call.as<syntax::Call>(), "swizzle") != nullptr) {
+                           return false;
+                         }
+                         for (int64_t width : {128, 64, 32}) {
+                           if (row_bytes % width == 0) {
+                             remove_keyword(call, "pad");
+                             set_keyword(call, "swizzle", syntax::make_int(width));
+                             return true;
+                           }
+                         }
+                         return false;
+                       });
   return changed ? one("swizzle_shared", "rows swizzled in 16-byte chunks", std::move(copy)) : std::vector<Rewritten>{};
 }
 
@@ -324,7 +327,8 @@ std::vector<Rewritten> copy_async(const syntax::Module& module) {
   }
   std::string title;
   for (MemoryStmt& stmt : view->memory_statements()) {
-    const bool is_copy_in = stmt.target.empty() && stmt.call->arguments.size() >= 2 && view->tensor(stmt.object) != nullptr &&
+    const bool is_copy_in = stmt.target.empty() && stmt.call->arguments.size() >= 2 &&
+                            view->tensor(stmt.object) != nullptr &&
                             view->shared_declaration(object_name(*stmt.call->arguments[1].value)) != nullptr;
     if (is_copy_in && !has_via(*stmt.call, "cp_async")) {
       set_keyword(*stmt.call_expr, "via", syntax::make_name("cp_async"));
@@ -396,8 +400,10 @@ std::vector<Rewritten> stage_epilogue(const syntax::Module& module) {
         continue;
       }
       auto* call = expression->value->as<syntax::Call>();
-      const bool is_from_shared = call->arguments.size() >= 2 && syntax::callee_name(*call->arguments[0].value) == "load";
-      const TensorParam* tensor = call->arguments.size() < 2 ? nullptr : view->tensor(object_name(*call->arguments[1].value));
+      const bool is_from_shared =
+          call->arguments.size() >= 2 && syntax::callee_name(*call->arguments[0].value) == "load";
+      const TensorParam* tensor =
+          call->arguments.size() < 2 ? nullptr : view->tensor(object_name(*call->arguments[1].value));
       if (tensor != nullptr && !is_from_shared && slice_counts(*call->arguments[1].value).size() == 2) {
         found_block = blocks[b];
         found_index = i;
@@ -412,10 +418,13 @@ std::vector<Rewritten> stage_epilogue(const syntax::Module& module) {
   const TensorParam& tensor = *view->tensor(object_name(*call->arguments[1].value));
   const std::string name = fresh_name(*view, "s" + tensor.name);
   ExprPtr declaration = syntax::make_call(
-      "shared", syntax::exprs(syntax::make_name(tensor.element), syntax::make_tuple(slice_counts(*call->arguments[1].value))));
-  set_keyword(*declaration, "pad", syntax::make_int(kVectorBytes / std::max<int64_t>(1, element_bytes(tensor.element))));
-  syntax::StmtPtr leave = syntax::make_expr_stmt(syntax::make_call(
-      "store", syntax::exprs(syntax::make_call("load", syntax::exprs(syntax::make_name(name))), std::move(call->arguments[1].value))));
+      "shared",
+      syntax::exprs(syntax::make_name(tensor.element), syntax::make_tuple(slice_counts(*call->arguments[1].value))));
+  set_keyword(*declaration, "pad",
+              syntax::make_int(kVectorBytes / std::max<int64_t>(1, element_bytes(tensor.element))));
+  syntax::StmtPtr leave = syntax::make_expr_stmt(
+      syntax::make_call("store", syntax::exprs(syntax::make_call("load", syntax::exprs(syntax::make_name(name))),
+                                               std::move(call->arguments[1].value))));
   call->arguments[1].value = syntax::make_name(name);
   insert(*found_block, found_index + 1, std::move(leave));
   syntax::Block& body = view->function().body;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Moves that change sizes and order: tiles, threads, raster.
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <set>
 
 #include "rewrite/kernel_view.h"
@@ -32,7 +31,8 @@ void divisors_in(const KernelView& view, Expr& root, std::vector<std::string>& o
     Expr* divisor = nullptr;
     if (syntax::callee_name(expr) == "cdiv" && expr.as<syntax::Call>()->arguments.size() == 2) {
       divisor = expr.as<syntax::Call>()->arguments[1].value.get();
-    } else if (auto* binary = expr.as<syntax::Binary>(); binary != nullptr && binary->op == syntax::BinaryOp::FloorDiv) {
+    } else if (auto* binary = expr.as<syntax::Binary>();
+               binary != nullptr && binary->op == syntax::BinaryOp::FloorDiv) {
       divisor = binary->right.get();
     }
     const auto* name = divisor == nullptr ? nullptr : divisor->as<syntax::Name>();
@@ -79,12 +79,13 @@ std::optional<Rewritten> with_constants(const syntax::Module& module, std::strin
   if (title.empty()) {
     return std::nullopt;
   }
-  std::erase_if(view->decorator().as<syntax::Call>()->arguments, [](const syntax::Argument& a) { return a.name.text == "configs"; });
+  std::erase_if(view->decorator().as<syntax::Call>()->arguments,
+                [](const syntax::Argument& a) { return a.name.text == "configs"; });
   return Rewritten{std::string(move), std::move(title), std::move(copy)};
 }
 
-std::vector<std::pair<std::string, int64_t>> scaled(const KernelView& view, const std::vector<std::string>& names, double factor,
-                                                    int64_t largest) {
+std::vector<std::pair<std::string, int64_t>> scaled(const KernelView& view, const std::vector<std::string>& names,
+                                                    double factor, int64_t largest) {
   std::vector<std::pair<std::string, int64_t>> out;
   for (const std::string& name : names) {
     const ConstParam* constant = view.constant(name);
@@ -172,7 +173,8 @@ std::vector<Rewritten> change_threads(const syntax::Module& module) {
     set_keyword(view->decorator(), "threads", syntax::make_int(threads));
     // A grid of warps was chosen for the old number.
     for (Expr* mma : view->calls("mma")) {
-      std::erase_if(mma->as<syntax::Call>()->arguments, [](const syntax::Argument& a) { return a.name.text == "warps"; });
+      std::erase_if(mma->as<syntax::Call>()->arguments,
+                    [](const syntax::Argument& a) { return a.name.text == "warps"; });
     }
     out.push_back({"change_threads", fmt::format("{} threads", threads), std::move(copy)});
   }
@@ -190,7 +192,8 @@ std::vector<Rewritten> group_raster(const syntax::Module& module) {
     bool changed = false;
     for (Expr* call : view->calls("tiles")) {
       auto* node = call->as<syntax::Call>();
-      const auto extents = std::ranges::count_if(node->arguments, [](const syntax::Argument& a) { return !a.is_keyword(); });
+      const auto extents =
+          std::ranges::count_if(node->arguments, [](const syntax::Argument& a) { return !a.is_keyword(); });
       if (extents == 2 && syntax::find_keyword(*node, "order") == nullptr) {
         set_keyword(*call, "order", syntax::make_call("grouped", syntax::exprs(syntax::make_int(group))));
         changed = true;

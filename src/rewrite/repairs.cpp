@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Single small edits. Each kind enumerates its places in the program; edit number n of a kind is applied to a fresh copy.
-#include <fmt/format.h>
-
+// Single small edits. Each kind enumerates its places in the program; edit number n of a kind is applied to a fresh
+// copy.
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "rewrite/kernel_view.h"
 #include "rewrite/moves.h"
@@ -127,7 +127,8 @@ std::optional<Edit> round_up(KernelView& view, size_t number) {
     return std::nullopt;
   }
   auto* binary = (*slot)->as<syntax::Binary>();
-  ExprPtr rounded = syntax::make_call("cdiv", syntax::exprs(syntax::clone(*binary->left), syntax::clone(*binary->right)));
+  ExprPtr rounded =
+      syntax::make_call("cdiv", syntax::exprs(syntax::clone(*binary->left), syntax::clone(*binary->right)));
   return replace(*slot, std::move(rounded));
 }
 
@@ -138,7 +139,8 @@ std::optional<Edit> drop_offset(KernelView& view, size_t number) {
     return binary != nullptr && (binary->op == syntax::BinaryOp::Sub || binary->op == syntax::BinaryOp::Add) &&
            binary->right->is<syntax::IntLiteral>();
   });
-  return slot == nullptr ? std::nullopt : std::optional(replace(*slot, syntax::clone(*(*slot)->as<syntax::Binary>()->left)));
+  return slot == nullptr ? std::nullopt
+                         : std::optional(replace(*slot, syntax::clone(*(*slot)->as<syntax::Binary>()->left)));
 }
 
 // The start of a slice along one operand, copied from another slice of the same length: k-slices that disagree.
@@ -236,7 +238,8 @@ std::optional<Edit> release_choice(KernelView& view, size_t number) {
     for (Expr* call : view.calls(callee)) {
       for (std::string_view choice : kChoices) {
         if (syntax::find_keyword(*call->as<syntax::Call>(), choice) != nullptr && number-- == 0) {
-          std::erase_if(call->as<syntax::Call>()->arguments, [&](const syntax::Argument& a) { return a.name.text == choice; });
+          std::erase_if(call->as<syntax::Call>()->arguments,
+                        [&](const syntax::Argument& a) { return a.name.text == choice; });
           return Edit{fmt::format("the compiler chooses `{}` of `{}`", choice, callee), call->span};
         }
       }
@@ -250,8 +253,9 @@ std::optional<Edit> unpin(KernelView& view, size_t number) {
   ExprPtr* slot = nth_slot(view, number, [](const Expr& expr) {
     return syntax::callee_name(expr) == "pin" && !expr.as<syntax::Call>()->arguments.empty();
   });
-  return slot == nullptr ? std::nullopt
-                         : std::optional(replace(*slot, syntax::clone(*(*slot)->as<syntax::Call>()->arguments[0].value)));
+  return slot == nullptr
+             ? std::nullopt
+             : std::optional(replace(*slot, syntax::clone(*(*slot)->as<syntax::Call>()->arguments[0].value)));
 }
 
 // x.T -> x, and a memory operand or an mma operand x -> x.T
@@ -288,7 +292,8 @@ std::optional<Edit> wrap_index(KernelView& view, size_t number) {
     const bool has_ring = declaration != nullptr && syntax::find_keyword(*declaration, "ring") != nullptr;
     if (shape != nullptr && !has_ring && shape->elements.size() >= 3 && number-- == 0) {
       ExprPtr& index = subscript->indices[0];
-      return replace(index, syntax::make_binary(syntax::BinaryOp::Mod, syntax::clone(*index), syntax::clone(*shape->elements[0])));
+      return replace(
+          index, syntax::make_binary(syntax::BinaryOp::Mod, syntax::clone(*index), syntax::clone(*shape->elements[0])));
     }
   }
   return std::nullopt;
@@ -310,9 +315,21 @@ std::optional<Edit> deepen_ring(KernelView& view, size_t number) {
   return Edit{"one more slot in the ring", span};
 }
 
-constexpr EditKind kKinds[] = {let_compiler_synchronize, wait_for_more, round_up,       copy_slice_start, copy_version,
-                               match_stride,             wrap_index,    change_fill,    change_divisor,   drop_offset,
-                               release_choice,           unpin,         transpose,      shorten_range,    deepen_ring,
+constexpr EditKind kKinds[] = {let_compiler_synchronize,
+                               wait_for_more,
+                               round_up,
+                               copy_slice_start,
+                               copy_version,
+                               match_stride,
+                               wrap_index,
+                               change_fill,
+                               change_divisor,
+                               drop_offset,
+                               release_choice,
+                               unpin,
+                               transpose,
+                               shorten_range,
+                               deepen_ring,
                                add_barrier};
 
 bool touches(diag::Span a, diag::Span b) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-
 #include <algorithm>
+#include <gtest/gtest.h>
 
 #include "diag/sink.h"
 #include "rewrite/kernel_view.h"
@@ -50,7 +49,8 @@ TEST(Moves, every_move_gives_a_program_that_parses) {
   std::vector<syntax::Module> programs;
   programs.push_back(parse(kNaive));
   programs.push_back(parse(after({"enlarge_tiles", "stage_in_shared"})));
-  programs.push_back(parse(after({"enlarge_tiles", "stage_in_shared", "align_rows", "use_tensor_cores", "copy_async"})));
+  programs.push_back(
+      parse(after({"enlarge_tiles", "stage_in_shared", "align_rows", "use_tensor_cores", "copy_async"})));
   int applied = 0;
   for (const syntax::Module& program : programs) {
     for (const Move& move : moves()) {

@@ -11,13 +11,21 @@ TermId Terms::push(TermNode node) {
   nodes_.push_back(std::move(node));
   return TermId(static_cast<uint32_t>(nodes_.size() - 1));
 }
-TermId Terms::constant(int64_t value) { return push({TermKind::Constant, value, {}, {}}); }
-TermId Terms::variable(std::string name) { return push({TermKind::Variable, 0, std::move(name), {}}); }
-TermId Terms::boolean(bool value) { return push({TermKind::Boolean, value ? 1 : 0, {}, {}}); }
+TermId Terms::constant(int64_t value) {
+  return push({TermKind::Constant, value, {}, {}});
+}
+TermId Terms::variable(std::string name) {
+  return push({TermKind::Variable, 0, std::move(name), {}});
+}
+TermId Terms::boolean(bool value) {
+  return push({TermKind::Boolean, value ? 1 : 0, {}, {}});
+}
 TermId Terms::add(std::vector<TermId> operands) {
   return operands.empty() ? constant(0) : push({TermKind::Add, 0, {}, std::move(operands)});
 }
-TermId Terms::mul(TermId a, TermId b) { return push({TermKind::Mul, 0, {}, {a, b}}); }
+TermId Terms::mul(TermId a, TermId b) {
+  return push({TermKind::Mul, 0, {}, {a, b}});
+}
 TermId Terms::div(TermId a, int64_t divisor) {
   TW_CHECK(divisor > 0);
   return push({TermKind::Div, divisor, {}, {a}});
@@ -26,15 +34,21 @@ TermId Terms::mod(TermId a, int64_t divisor) {
   TW_CHECK(divisor > 0);
   return push({TermKind::Mod, divisor, {}, {a}});
 }
-TermId Terms::le(TermId a, TermId b) { return push({TermKind::Le, 0, {}, {a, b}}); }
-TermId Terms::eq(TermId a, TermId b) { return push({TermKind::Eq, 0, {}, {a, b}}); }
+TermId Terms::le(TermId a, TermId b) {
+  return push({TermKind::Le, 0, {}, {a, b}});
+}
+TermId Terms::eq(TermId a, TermId b) {
+  return push({TermKind::Eq, 0, {}, {a, b}});
+}
 TermId Terms::conjunction(std::vector<TermId> operands) {
   return operands.empty() ? boolean(true) : push({TermKind::And, 0, {}, std::move(operands)});
 }
 TermId Terms::disjunction(std::vector<TermId> operands) {
   return operands.empty() ? boolean(false) : push({TermKind::Or, 0, {}, std::move(operands)});
 }
-TermId Terms::negation(TermId a) { return push({TermKind::Not, 0, {}, {a}}); }
+TermId Terms::negation(TermId a) {
+  return push({TermKind::Not, 0, {}, {a}});
+}
 TermId Terms::ite(TermId condition, TermId if_true, TermId if_false) {
   return push({TermKind::Ite, 0, {}, {condition, if_true, if_false}});
 }
@@ -128,7 +142,9 @@ struct Solver::Impl {
 
 Solver::Solver(const Terms& terms, Budget budget) : impl_(std::make_unique<Impl>(terms, budget)) {}
 Solver::~Solver() = default;
-const Statistics& Solver::statistics() const { return impl_->statistics; }
+const Statistics& Solver::statistics() const {
+  return impl_->statistics;
+}
 
 Answer Solver::prove(const Query& query) {
   Answer answer;

@@ -152,7 +152,9 @@ TEST_F(StoreTest, check_finds_every_kind_of_damage) {
 }
 
 TEST_F(StoreTest, a_newer_schema_is_refused_and_left_alone) {
-  { Store store = open(); }
+  {
+    Store store = open();
+  }
   {
     auto database = Database::open(folder() + "/runs.sqlite", Database::Mode::Create);
     ASSERT_TRUE(database->execute("PRAGMA user_version = 2").has_value());

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "target/machine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "target/mma_atoms.h"
 
@@ -11,7 +10,8 @@ namespace tw::target {
 namespace {
 
 // A100 SXM4 80 GB. Limits: CUDA C++ Programming Guide, table of technical specifications per compute capability (8.0).
-// Rates and bandwidths: NVIDIA A100 datasheet (312 dense bf16 TFLOP/s at 1.41 GHz on 108 SMs = 1024 multiply-adds an SM and cycle).
+// Rates and bandwidths: NVIDIA A100 datasheet (312 dense bf16 TFLOP/s at 1.41 GHz on 108 SMs = 1024 multiply-adds an SM
+// and cycle).
 Machine sm_80() {
   return {.name = "sm_80",
           .arch = "sm_80",
@@ -32,8 +32,9 @@ Machine sm_80() {
           .mma_atoms = ampere_mma_atoms(1024, 512, 64)};
 }
 
-// H200 SXM. Limits: the same table (9.0). Datasheet: 989 dense bf16 TFLOP/s by wgmma; mma.sync reaches about 62 % of that rate
-// (Luo et al. 2024, "Benchmarking and Dissecting the NVIDIA Hopper GPU Architecture via Microbenchmarking", tensor core tables).
+// H200 SXM. Limits: the same table (9.0). Datasheet: 989 dense bf16 TFLOP/s by wgmma; mma.sync reaches about 62 % of
+// that rate (Luo et al. 2024, "Benchmarking and Dissecting the NVIDIA Hopper GPU Architecture via Microbenchmarking",
+// tensor core tables).
 Machine sm_90a() {
   return {.name = "sm_90a",
           .arch = "sm_90a",
@@ -63,12 +64,13 @@ constexpr int kRowAxis = 0;
 constexpr int kColumnAxis = 1;
 
 // One operand or the result of an Mma atom, repeated over a tile of (rows, columns). `grid` gives the warp digits.
-TvLayout repeat_atom(const TvLayout& atom, int64_t atom_rows, int64_t atom_columns, int64_t warp_rows, int64_t warp_columns,
-                     std::vector<TvMode> grid) {
+TvLayout repeat_atom(const TvLayout& atom, int64_t atom_rows, int64_t atom_columns, int64_t warp_rows,
+                     int64_t warp_columns, std::vector<TvMode> grid) {
   TvLayout out = atom;
   out.threads.insert(out.threads.end(), grid.begin(), grid.end());
   // Columns first: for the k-contiguous operands this keeps one instruction's registers together.
-  out.values.push_back({static_cast<int32_t>(warp_columns / atom_columns), kColumnAxis, static_cast<int32_t>(atom_columns)});
+  out.values.push_back(
+      {static_cast<int32_t>(warp_columns / atom_columns), kColumnAxis, static_cast<int32_t>(atom_columns)});
   out.values.push_back({static_cast<int32_t>(warp_rows / atom_rows), kRowAxis, static_cast<int32_t>(atom_rows)});
   return out;
 }
@@ -86,32 +88,36 @@ Result<MmaTiling> tile_warp_mma(const MmaAtom& atom, int64_t tile_m, int64_t til
   const int64_t warp_m = tile_m / warps_m;
   const int64_t warp_n = tile_n / warps_n;
   if (tile_m % warps_m != 0 || warp_m % atom.m != 0) {
-    return fail(fmt::format("m = {} is not a multiple of {} warps x {} rows of `{}`", tile_m, warps_m, atom.m, atom.name));
+    return fail(
+        fmt::format("m = {} is not a multiple of {} warps x {} rows of `{}`", tile_m, warps_m, atom.m, atom.name));
   }
   if (tile_n % warps_n != 0 || warp_n % atom.n != 0) {
-    return fail(fmt::format("n = {} is not a multiple of {} warps x {} columns of `{}`", tile_n, warps_n, atom.n, atom.name));
+    return fail(
+        fmt::format("n = {} is not a multiple of {} warps x {} columns of `{}`", tile_n, warps_n, atom.n, atom.name));
   }
   if (tile_k % atom.k != 0) {
     return fail(fmt::format("k = {} is not a multiple of the {} of `{}`", tile_k, atom.k, atom.name));
   }
   const int none = TvMode::kReplicated;
-  return MmaTiling{
-      repeat_atom(atom.a_map, atom.m, atom.k, warp_m, tile_k,
-                  {grid_digit(warps_m, kRowAxis, warp_m), grid_digit(warps_n, none, 0)}),
-      repeat_atom(atom.b_map, atom.n, atom.k, warp_n, tile_k,
-                  {grid_digit(warps_m, none, 0), grid_digit(warps_n, kRowAxis, warp_n)}),
-      repeat_atom(atom.c_map, atom.m, atom.n, warp_m, warp_n,
-                  {grid_digit(warps_m, kRowAxis, warp_m), grid_digit(warps_n, kColumnAxis, warp_n)})};
+  return MmaTiling{repeat_atom(atom.a_map, atom.m, atom.k, warp_m, tile_k,
+                               {grid_digit(warps_m, kRowAxis, warp_m), grid_digit(warps_n, none, 0)}),
+                   repeat_atom(atom.b_map, atom.n, atom.k, warp_n, tile_k,
+                               {grid_digit(warps_m, none, 0), grid_digit(warps_n, kRowAxis, warp_n)}),
+                   repeat_atom(atom.c_map, atom.m, atom.n, warp_m, warp_n,
+                               {grid_digit(warps_m, kRowAxis, warp_m), grid_digit(warps_n, kColumnAxis, warp_n)})};
 }
 
-// Threads n fastest, so that neighbouring threads hold neighbouring columns; each thread's micro-tile is strided by the grid
-// in units of up to four columns (one 16-byte access of f32).
-Result<MmaTiling> tile_fma(int64_t tile_m, int64_t tile_n, int64_t tile_k, int64_t threads, int threads_m, int threads_n) {
+// Threads n fastest, so that neighbouring threads hold neighbouring columns; each thread's micro-tile is strided by the
+// grid in units of up to four columns (one 16-byte access of f32).
+Result<MmaTiling> tile_fma(int64_t tile_m, int64_t tile_n, int64_t tile_k, int64_t threads, int threads_m,
+                           int threads_n) {
   if (int64_t{threads_m} * threads_n != threads) {
-    return fail(fmt::format("a grid of {} x {} threads does not have the unit's {} threads", threads_m, threads_n, threads));
+    return fail(
+        fmt::format("a grid of {} x {} threads does not have the unit's {} threads", threads_m, threads_n, threads));
   }
   if (tile_m % threads_m != 0 || tile_n % threads_n != 0) {
-    return fail(fmt::format("a tile of {} x {} does not divide among {} x {} threads", tile_m, tile_n, threads_m, threads_n));
+    return fail(
+        fmt::format("a tile of {} x {} does not divide among {} x {} threads", tile_m, tile_n, threads_m, threads_n));
   }
   const int64_t per_m = tile_m / threads_m;
   const int64_t per_n = tile_n / threads_n;
@@ -145,7 +151,9 @@ std::string to_string(CopyAtom atom) {
   return {};
 }
 
-bool Machine::has(CopyKind kind) const { return std::ranges::find(copy_kinds, kind) != copy_kinds.end(); }
+bool Machine::has(CopyKind kind) const {
+  return std::ranges::find(copy_kinds, kind) != copy_kinds.end();
+}
 
 const MmaAtom* Machine::find_mma(std::string_view name, ElementType a, ElementType b, ElementType c) const {
   for (const MmaAtom& atom : mma_atoms) {
@@ -156,7 +164,9 @@ const MmaAtom* Machine::find_mma(std::string_view name, ElementType a, ElementTy
   return nullptr;
 }
 
-std::span<const Machine> machines() { return registry(); }
+std::span<const Machine> machines() {
+  return registry();
+}
 
 const Machine* find_machine(std::string_view name) {
   for (const Machine& machine : registry()) {
@@ -167,8 +177,8 @@ const Machine* find_machine(std::string_view name) {
   return nullptr;
 }
 
-Result<MmaTiling> tile_mma(const MmaAtom& atom, int64_t tile_m, int64_t tile_n, int64_t tile_k, int64_t threads, int warps_m,
-                           int warps_n) {
+Result<MmaTiling> tile_mma(const MmaAtom& atom, int64_t tile_m, int64_t tile_n, int64_t tile_k, int64_t threads,
+                           int warps_m, int warps_n) {
   if (warps_m <= 0 || warps_n <= 0) {
     return fail(fmt::format("a grid of {} x {} is empty", warps_m, warps_n));
   }

@@ -37,7 +37,8 @@ struct MmaAtom {
   MmaKind kind;
   int m, n, k;
   ElementType a, b, c;
-  // Fragment maps over the tiles a (m, k), b (n, k), c (m, n). For Mma 32 threads (PTX ISA, matrix fragments); for Fma one.
+  // Fragment maps over the tiles a (m, k), b (n, k), c (m, n). For Mma 32 threads (PTX ISA, matrix fragments); for Fma
+  // one.
   TvLayout a_map, b_map, c_map;
   // The PTX instruction, for the emitter; empty for Fma.
   std::string_view ptx;
@@ -75,17 +76,18 @@ struct Machine {
 std::span<const Machine> machines();
 const Machine* find_machine(std::string_view name);
 
-// The layout of a whole operand or result tile when an atom is repeated over it by a grid of warps (Mma) or threads (Fma).
-// Warps are numbered m fastest: warp w sits at (w % warps_m, w / warps_m); each holds a contiguous block of the tile,
-// inside which the atom repeats. Fails when the tile is not a multiple of the grid times the atom.
+// The layout of a whole operand or result tile when an atom is repeated over it by a grid of warps (Mma) or threads
+// (Fma). Warps are numbered m fastest: warp w sits at (w % warps_m, w / warps_m); each holds a contiguous block of the
+// tile, inside which the atom repeats. Fails when the tile is not a multiple of the grid times the atom.
 struct MmaTiling {
   TvLayout a, b, c;
 };
-Result<MmaTiling> tile_mma(const MmaAtom& atom, int64_t tile_m, int64_t tile_n, int64_t tile_k, int64_t threads, int warps_m,
-                           int warps_n);
+Result<MmaTiling> tile_mma(const MmaAtom& atom, int64_t tile_m, int64_t tile_n, int64_t tile_k, int64_t threads,
+                           int warps_m, int warps_n);
 
 // ldmatrix: matrix i of 8x8 16-bit elements; lanes 8i .. 8i+7 supply the addresses of its 8 rows (16 bytes each).
-// Lane l receives elements (row l / 4, columns 2 * (l % 4) + {0, 1}) of every matrix; with trans (row and column swapped).
+// Lane l receives elements (row l / 4, columns 2 * (l % 4) + {0, 1}) of every matrix; with trans (row and column
+// swapped).
 struct LdmatrixElement {
   int matrix, row, column;
 };

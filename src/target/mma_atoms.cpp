@@ -10,17 +10,27 @@ constexpr int kRow = 0;
 constexpr int kColumn = 1;
 
 // C and D of m16n8: row = groupID + 8 * (i / 2), column = 2 * threadID_in_group + i % 2.
-TvLayout accumulator_m16n8() { return {{{4, kColumn, 2}, {8, kRow, 1}}, {{2, kColumn, 1}, {2, kRow, 8}}}; }
+TvLayout accumulator_m16n8() {
+  return {{{4, kColumn, 2}, {8, kRow, 1}}, {{2, kColumn, 1}, {2, kRow, 8}}};
+}
 
 // 16-bit A of m16n8k16 (m, k): values run along k pair, then m + 8, then k + 8.
-TvLayout a_m16k16() { return {{{4, kColumn, 2}, {8, kRow, 1}}, {{2, kColumn, 1}, {2, kRow, 8}, {2, kColumn, 8}}}; }
+TvLayout a_m16k16() {
+  return {{{4, kColumn, 2}, {8, kRow, 1}}, {{2, kColumn, 1}, {2, kRow, 8}, {2, kColumn, 8}}};
+}
 // 16-bit B of m16n8k16 as (n, k).
-TvLayout b_n8k16() { return {{{4, kColumn, 2}, {8, kRow, 1}}, {{2, kColumn, 1}, {2, kColumn, 8}}}; }
+TvLayout b_n8k16() {
+  return {{{4, kColumn, 2}, {8, kRow, 1}}, {{2, kColumn, 1}, {2, kColumn, 8}}};
+}
 
 // tf32 A of m16n8k8 (m, k): a0 (g, t), a1 (g + 8, t), a2 (g, t + 4), a3 (g + 8, t + 4).
-TvLayout a_m16k8() { return {{{4, kColumn, 1}, {8, kRow, 1}}, {{2, kRow, 8}, {2, kColumn, 4}}}; }
+TvLayout a_m16k8() {
+  return {{{4, kColumn, 1}, {8, kRow, 1}}, {{2, kRow, 8}, {2, kColumn, 4}}};
+}
 // tf32 B of m16n8k8 as (n, k): b0 (g, t), b1 (g, t + 4).
-TvLayout b_n8k8() { return {{{4, kColumn, 1}, {8, kRow, 1}}, {{2, kColumn, 4}}}; }
+TvLayout b_n8k8() {
+  return {{{4, kColumn, 1}, {8, kRow, 1}}, {{2, kColumn, 4}}};
+}
 
 MmaAtom fma_atom(ElementType operand, double rate) {
   return {"fma", MmaKind::Fma, 1, 1, 1, operand, operand, ElementType::F32, {}, {}, {}, "", rate};

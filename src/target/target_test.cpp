@@ -7,7 +7,8 @@ namespace tw::target {
 namespace {
 
 TEST(TvLayout, accumulator_example_of_the_header) {
-  const MmaAtom* atom = find_machine("sm_80")->find_mma("mma_m16n8k16", ElementType::Bf16, ElementType::Bf16, ElementType::F32);
+  const MmaAtom* atom =
+      find_machine("sm_80")->find_mma("mma_m16n8k16", ElementType::Bf16, ElementType::Bf16, ElementType::F32);
   ASSERT_NE(atom, nullptr);
   TileCoord coord = atom->c_map.coord(5, 3);
   EXPECT_EQ(coord[0], 9);

@@ -2,7 +2,6 @@
 #include "target/tv_layout.h"
 
 #include <fmt/format.h>
-
 #include <limits>
 
 namespace tw::target {
@@ -123,10 +122,18 @@ TvLayout map_axes(const TvLayout& layout, AxisOf axis_of) {
 
 }  // namespace
 
-int64_t TvLayout::thread_count() const { return product_of_extents(threads); }
-int64_t TvLayout::value_count() const { return product_of_extents(values); }
-TileCoord TvLayout::thread_offset(int64_t thread) const { return offset_of(threads, thread); }
-TileCoord TvLayout::value_offset(int64_t value) const { return offset_of(values, value); }
+int64_t TvLayout::thread_count() const {
+  return product_of_extents(threads);
+}
+int64_t TvLayout::value_count() const {
+  return product_of_extents(values);
+}
+TileCoord TvLayout::thread_offset(int64_t thread) const {
+  return offset_of(threads, thread);
+}
+TileCoord TvLayout::value_offset(int64_t value) const {
+  return offset_of(values, value);
+}
 
 TileCoord TvLayout::coord(int64_t thread, int64_t value) const {
   TileCoord a = thread_offset(thread);
@@ -137,11 +144,19 @@ TileCoord TvLayout::coord(int64_t thread, int64_t value) const {
   return a;
 }
 
-bool TvLayout::is_first_owner(int64_t thread) const { return is_first_digit_of_replicas(threads, thread); }
-bool TvLayout::has_replicated_values() const { return has_replicated(values); }
-bool TvLayout::has_replicated_threads() const { return has_replicated(threads); }
+bool TvLayout::is_first_owner(int64_t thread) const {
+  return is_first_digit_of_replicas(threads, thread);
+}
+bool TvLayout::has_replicated_values() const {
+  return has_replicated(values);
+}
+bool TvLayout::has_replicated_threads() const {
+  return has_replicated(threads);
+}
 
-TvLayout TvLayout::normalized() const { return {normalized_modes(threads), normalized_modes(values)}; }
+TvLayout TvLayout::normalized() const {
+  return {normalized_modes(threads), normalized_modes(values)};
+}
 
 std::string TvLayout::to_string() const {
   return "threads=" + modes_to_string(threads) + " values=" + modes_to_string(values);
@@ -150,13 +165,13 @@ std::string TvLayout::to_string() const {
 std::string TvFault::to_string() const {
   switch (kind) {
     case Kind::Outside:
-      return fmt::format("thread {} value {} holds element ({}, {}), which is outside the tile", thread, value, element[0],
-                         element[1]);
+      return fmt::format("thread {} value {} holds element ({}, {}), which is outside the tile", thread, value,
+                         element[0], element[1]);
     case Kind::Hole:
       return fmt::format("nobody holds element ({}, {})", element[0], element[1]);
     case Kind::Overlap:
-      return fmt::format("element ({}, {}) is held by thread {} value {} and by thread {} value {}", element[0], element[1],
-                         thread, value, other_thread, other_value);
+      return fmt::format("element ({}, {}) is held by thread {} value {} and by thread {} value {}", element[0],
+                         element[1], thread, value, other_thread, other_value);
   }
   return {};
 }

@@ -24,8 +24,8 @@ struct TvMode {
   friend bool operator==(const TvMode&, const TvMode&) = default;
 };
 
-// Which element of a logical tile each register of each thread holds: a thread/value layout in the sense of CuTe, kept as
-// mixed-radix digits that each move along one axis, so that per-axis coordinates need no division of a linear index.
+// Which element of a logical tile each register of each thread holds: a thread/value layout in the sense of CuTe, kept
+// as mixed-radix digits that each move along one axis, so that per-axis coordinates need no division of a linear index.
 //
 // Example: the C fragment of mma.m16n8k16 (tile 16 x 8, 32 threads, 4 values):
 //   threads = {4: axis 1, stride 2} {8: axis 0, stride 1}
@@ -50,7 +50,8 @@ struct TvLayout {
   [[nodiscard]] bool has_replicated_values() const;
   [[nodiscard]] bool has_replicated_threads() const;
 
-  // Modes of extent 1 removed, neighbouring modes that continue each other merged: equal maps get equal forms (as far as merging shows).
+  // Modes of extent 1 removed, neighbouring modes that continue each other merged: equal maps get equal forms (as far
+  // as merging shows).
   [[nodiscard]] TvLayout normalized() const;
   [[nodiscard]] std::string to_string() const;
   friend bool operator==(const TvLayout&, const TvLayout&) = default;

@@ -25,13 +25,16 @@ void Context::assume(Facts& facts, const Place& place, const std::vector<int64_t
   }
 }
 
-std::optional<domain::Assignment> find_witness(Context& context, const Facts& facts, const std::vector<CondId>& broken) {
+std::optional<domain::Assignment> find_witness(Context& context, const Facts& facts,
+                                               const std::vector<CondId>& broken) {
   std::vector<CondId> conditions = facts.conditions();
   conditions.insert(conditions.end(), broken.begin(), broken.end());
-  return domain::find_assignment(context.ints(), conditions, {.budget = 20'000 * context.options.effort, .whole_range = 12});
+  return domain::find_assignment(context.ints(), conditions,
+                                 {.budget = 20'000 * context.options.effort, .whole_range = 12});
 }
 
-std::string format_coords(const domain::Ints& ints, const std::vector<IntId>& coords, const domain::Assignment& values) {
+std::string format_coords(const domain::Ints& ints, const std::vector<IntId>& coords,
+                          const domain::Assignment& values) {
   std::string text;
   for (IntId c : coords) {
     auto value = ints.evaluate(c, values);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <array>
+#include <fmt/format.h>
 
 #include "verify/verify.h"
 
@@ -10,7 +9,9 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kReplayNames{"none", "reading", "difference", "machine", "tags"};
 
-std::string text_or_empty(const json::Value& value, std::string_view key) { return value.get_string(key) ? *value.get_string(key) : ""; }
+std::string text_or_empty(const json::Value& value, std::string_view key) {
+  return value.get_string(key) ? *value.get_string(key) : "";
+}
 
 std::optional<int64_t> int_or_nothing(const json::Value& value, std::string_view key) {
   auto found = value.get_int(key);

@@ -80,7 +80,8 @@ std::vector<std::string> facts_of(const Counterexample& cex) {
   }
   if (!cex.object.empty() && !cex.element.empty()) {
     facts.push_back("element: `" + cex.object + "`" +
-                    (cex.version ? " version " + std::to_string(*cex.version) : std::string()) + " [" + list(cex.element) + "]");
+                    (cex.version ? " version " + std::to_string(*cex.version) : std::string()) + " [" +
+                    list(cex.element) + "]");
   }
   if (!cex.expected.empty()) {
     facts.push_back("expected: " + cex.expected);
@@ -101,7 +102,8 @@ void report(const Obligation& o, diag::Sink& sink) {
     d.code = code_of(o.counterexample->rule);
     d.arguments.emplace_back(o.counterexample->claim);
   } else {
-    d.code = o.verdict == Verdict::Vacuous ? &diag::codes::NothingCompared::kInfo : &diag::codes::ReadingNotDecided::kInfo;
+    d.code =
+        o.verdict == Verdict::Vacuous ? &diag::codes::NothingCompared::kInfo : &diag::codes::ReadingNotDecided::kInfo;
     d.arguments.emplace_back(o.reason);
   }
   d.severity = d.code->severity;

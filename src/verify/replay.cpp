@@ -118,7 +118,7 @@ Outputs outputs_of(const ir::Function& f, const Problem& problem) {
   out.error = reading.error;
   for (uint32_t i = 0; i < f.tensors.size(); ++i) {
     out.bytes.push_back(is_output(f.tensors[i]) && !reading.error ? reading.bytes_of(ir::TensorId(i))
-                                                                   : std::vector<std::byte>{});
+                                                                  : std::vector<std::byte>{});
   }
   return out;
 }
@@ -155,7 +155,8 @@ Status set_element(const ir::Function& f, Problem& problem, const TouchedElement
 }
 
 // The first output element that differs by more than `tolerance` of its size.
-std::optional<std::string> first_difference(const ir::Function& f, const Outputs& a, const Outputs& b, double tolerance) {
+std::optional<std::string> first_difference(const ir::Function& f, const Outputs& a, const Outputs& b,
+                                            double tolerance) {
   for (uint32_t i = 0; i < f.tensors.size(); ++i) {
     const ir::Tensor& tensor = f.tensors[i];
     const int width = size_bytes(tensor.element);
@@ -167,8 +168,8 @@ std::optional<std::string> first_difference(const ir::Function& f, const Outputs
       bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
                   std::abs(x - y) <= tolerance * std::max({std::abs(x), std::abs(y), tolerance});
       if (!same) {
-        return "element " + std::to_string(at / width) + " of `" + tensor.name + "` is " + std::to_string(x) + " against " +
-               std::to_string(y);
+        return "element " + std::to_string(at / width) + " of `" + tensor.name + "` is " + std::to_string(x) +
+               " against " + std::to_string(y);
       }
     }
   }
@@ -234,7 +235,8 @@ Result<std::string> replay_tags(const ir::Function& lowered, const Counterexampl
   return fail("the elements do not behave as stated");
 }
 
-Result<std::string> replay_difference(const ir::Function& source, const ir::Function& lowered, const Counterexample& cex) {
+Result<std::string> replay_difference(const ir::Function& source, const ir::Function& lowered,
+                                      const Counterexample& cex) {
   Problem problem = with_scalars(source, problem_of(cex));
   Outputs a = outputs_of(source, problem), b = outputs_of(lowered, problem);
   if (a.error) {
@@ -329,7 +331,8 @@ Result<std::string> replay_task(const ir::Function& lowered, const Counterexampl
       }
       double value = decode(type, got.bytes[index].data() + offset * size_bytes(type));
       double want = array.values[static_cast<size_t>(at)];
-      double slack = 4 * (array.errors.empty() ? 0.0 : array.errors[static_cast<size_t>(at)]) + unit * std::abs(want) + 1e-6;
+      double slack =
+          4 * (array.errors.empty() ? 0.0 : array.errors[static_cast<size_t>(at)]) + unit * std::abs(want) + 1e-6;
       if ((std::isnan(value) != std::isnan(want)) || std::abs(value - want) > slack) {
         return "`" + task.tensors[i].name + "[" + coords + "]` is " + std::to_string(value) + ", the task's value is " +
                std::to_string(want);

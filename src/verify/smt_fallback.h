@@ -9,8 +9,9 @@
 
 namespace tw::verify {
 
-// Hands what the cheap arguments leave open to the SMT solver, as linear integer arithmetic: a product of variables becomes a
-// variable of its own (so "no proof" may be wrong, a proof never is), a floor division its defining inequalities.
+// Hands what the cheap arguments leave open to the SMT solver, as linear integer arithmetic: a product of variables
+// becomes a variable of its own (so "no proof" may be wrong, a proof never is), a floor division its defining
+// inequalities.
 class SmtFallback final : public domain::Fallback {
  public:
   explicit SmtFallback(int effort) : solver_(terms_, {.resource_units = 150'000U * static_cast<uint32_t>(effort)}) {}

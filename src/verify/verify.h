@@ -20,8 +20,8 @@ namespace tw::verify {
 enum class Verdict : uint8_t { Proved, Refuted, Unknown, Vacuous };
 std::string_view name_of(Verdict verdict);
 
-// Full: everything is proved and each output has a non-vacuous check or agrees with the task. Order: proved without that: the
-// machine does what the text says, whatever that is.
+// Full: everything is proved and each output has a non-vacuous check or agrees with the task. Order: proved without
+// that: the machine does what the text says, whatever that is.
 enum class Scope : uint8_t { Full, Order };
 std::string_view name_of(Scope scope);
 
@@ -32,12 +32,14 @@ struct ProgramPoint {
   std::string role;
 };
 
-// How a counterexample is shown again. Reading: the source's reading, executed concretely, shows the finding. Difference: the
-// readings of source and lowered program differ at these sizes. Machine: the machine half of the emulator does. Tags: the
-// elements read by the statement, computed concretely, disagree. Task: the reading's outputs differ from the task's equations.
+// How a counterexample is shown again. Reading: the source's reading, executed concretely, shows the finding.
+// Difference: the readings of source and lowered program differ at these sizes. Machine: the machine half of the
+// emulator does. Tags: the elements read by the statement, computed concretely, disagree. Task: the reading's outputs
+// differ from the task's equations.
 enum class ReplayKind : uint8_t { None, Reading, Difference, Machine, Tags, Task };
 
-// An element of an input that meets others at the place of the failure. `reaches`: it takes part (else: it should and does not).
+// An element of an input that meets others at the place of the failure. `reaches`: it takes part (else: it should and
+// does not).
 struct TouchedElement {
   std::string tensor;
   std::vector<int64_t> coords;
@@ -80,7 +82,8 @@ struct Counterexample {
 };
 // Schema `tw.counterexample/1`.
 json::Value to_json(const Counterexample& counterexample, const diag::SourceManager& sources);
-// What a replay needs of it; places in the program are not read back. The error names the member that is missing or wrong.
+// What a replay needs of it; places in the program are not read back. The error names the member that is missing or
+// wrong.
 Result<Counterexample> counterexample_from_json(const json::Value& value);
 
 struct Obligation {
@@ -124,8 +127,8 @@ Report check(const ir::Function& source, const ir::Function& lowered, const Opti
 
 // Runs a counterexample again: what the emulator finds at its sizes, or an error when it finds nothing.
 // `task`: for counterexamples of kind Task.
-Result<std::string> replay(const ir::Function& source, const ir::Function& lowered, const Counterexample& counterexample,
-                           const spec::Computation* task = nullptr);
+Result<std::string> replay(const ir::Function& source, const ir::Function& lowered,
+                           const Counterexample& counterexample, const spec::Computation* task = nullptr);
 
 json::Value to_json(const Obligation& obligation, const diag::SourceManager& sources);
 

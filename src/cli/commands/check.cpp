@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "cli/check_file.h"
 #include "cli/commands/commands.h"
@@ -22,8 +21,8 @@ std::string summary_line(const CheckedFile& file) {
   if (file.configurations.empty()) {
     return fmt::format("{:<10} {}\n", file.verdict, file.file);
   }
-  return fmt::format("{:<10} {}  {}  scope {}  {} configuration{}  {} obligations  {:.0f} ms\n", file.verdict, file.file,
-                     file.target, verify::name_of(file.scope), file.configurations.size(),
+  return fmt::format("{:<10} {}  {}  scope {}  {} configuration{}  {} obligations  {:.0f} ms\n", file.verdict,
+                     file.file, file.target, verify::name_of(file.scope), file.configurations.size(),
                      file.configurations.size() == 1 ? "" : "s", obligations, file.time_ms);
 }
 

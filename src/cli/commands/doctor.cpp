@@ -68,7 +68,8 @@ ExitCode doctor_command(const Options& options) {
   if (options.format == Format::Json) {
     json::Array list;
     for (const Finding& f : findings) {
-      list.push_back(json::Object{{"name", f.name}, {"present", f.is_present}, {"detail", f.detail}, {"without_it", f.without_it}});
+      list.push_back(json::Object{
+          {"name", f.name}, {"present", f.is_present}, {"detail", f.detail}, {"without_it", f.without_it}});
     }
     print_json(json::Object{{"schema", "tw.doctor/1"}, {"version", version_text()}, {"findings", std::move(list)}});
     return ExitCode::Good;

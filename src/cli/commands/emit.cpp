@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "targets/cuda/emit.h"
+
 #include <fmt/format.h>
 
 #include "cli/commands/commands.h"
 #include "cli/compile_one.h"
 #include "cli/output.h"
 #include "codegen/launch.h"
-#include "targets/cuda/emit.h"
 #include "toolchain/sass.h"
 
 namespace tw::cli {
 namespace {
 
-// How to launch: what a program needs that loads the cubin itself (docs/launch_abi.md). Expressions use `cdiv`, `min`, `max`.
+// How to launch: what a program needs that loads the cubin itself (docs/launch_abi.md). Expressions use `cdiv`, `min`,
+// `max`.
 json::Object launch_json(const driver::CompiledKernel& kernel, const codegen::LaunchPlan& plan) {
   const ir::ExprPool& exprs = kernel.lowered.exprs;
   json::Array parameters;
@@ -49,9 +51,14 @@ json::Object launch_json(const driver::CompiledKernel& kernel, const codegen::La
   for (const auto& [name, value] : kernel.constants) {
     constants.set(name, value);
   }
-  return {{"kernel", plan.kernel_name}, {"constants", std::move(constants)}, {"threads", plan.threads},
-          {"shared_bytes", plan.shared_bytes}, {"persistent_blocks", plan.persistent_blocks},
-          {"parameters", std::move(parameters)}, {"tile_spaces", std::move(spaces)}, {"preconditions", std::move(preconditions)}};
+  return {{"kernel", plan.kernel_name},
+          {"constants", std::move(constants)},
+          {"threads", plan.threads},
+          {"shared_bytes", plan.shared_bytes},
+          {"persistent_blocks", plan.persistent_blocks},
+          {"parameters", std::move(parameters)},
+          {"tile_spaces", std::move(spaces)},
+          {"preconditions", std::move(preconditions)}};
 }
 
 json::Array resources_json(const toolchain::CompiledKernel& code) {
@@ -107,9 +114,13 @@ ExitCode emit_command(const Options& options) {
     }
   }
   if (is_json) {
-    json::Object out{{"schema", "tw.emit/1"}, {"file", options.files.front()}, {"target", kernel.lowered.machine->name},
-                     {"to", options.emit_to}, {"ir_hash", kernel.ir_hash},
-                     {"launch", launch_json(kernel, codegen::plan_launch(kernel.lowered))}, {"resources", std::move(resources)}};
+    json::Object out{{"schema", "tw.emit/1"},
+                     {"file", options.files.front()},
+                     {"target", kernel.lowered.machine->name},
+                     {"to", options.emit_to},
+                     {"ir_hash", kernel.ir_hash},
+                     {"launch", launch_json(kernel, codegen::plan_launch(kernel.lowered))},
+                     {"resources", std::move(resources)}};
     if (options.output.empty() && options.emit_to != "cubin") {
       out.set("text", text);
     }

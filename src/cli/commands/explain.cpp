@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <charconv>
+#include <fmt/format.h>
 
 #include "cli/commands/commands.h"
 #include "cli/output.h"
@@ -27,7 +26,8 @@ const diag::CodeInfo* find_code(std::string_view text) {
 ExitCode explain_command(const Options& options) {
   const diag::CodeInfo* code = find_code(options.files.front());
   if (code == nullptr) {
-    print_error(diag::codes::UnknownCode::kInfo, {fmt::format("`{}`; codes look like TW3001", options.files.front()), {}}, options);
+    print_error(diag::codes::UnknownCode::kInfo,
+                {fmt::format("`{}`; codes look like TW3001", options.files.front()), {}}, options);
     return ExitCode::Usage;
   }
   auto folder = os::data_folder();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <functional>
 #include <map>
 
@@ -49,7 +48,9 @@ target::TileCoord coord_at(const std::vector<int64_t>& shape, int64_t row, int64
   return coord;
 }
 
-std::string shape_text(const std::vector<int64_t>& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
+std::string shape_text(const std::vector<int64_t>& shape) {
+  return fmt::format("({})", fmt::join(shape, ", "));
+}
 
 std::string table(const Grid& grid, const std::function<std::string(int64_t, int64_t)>& cell) {
   std::string out;
@@ -66,9 +67,10 @@ std::string shared_text(const ir::SharedObject& object) {
   const ir::SharedLayout& layout = *object.layout;
   const ir::SlotAddress address(object);
   const Grid grid = grid_of(object.shape);
-  std::string out = fmt::format("shared {} {} {}, ring {}, {} bytes a slot at byte {}\nelements {}, bytes swizzled by {}\n",
-                                object.name, name_of(object.element), shape_text(object.shape), object.ring, layout.slot_bytes,
-                                layout.offset_bytes, layout.elements.to_string(), layout.swizzle.to_string());
+  std::string out =
+      fmt::format("shared {} {} {}, ring {}, {} bytes a slot at byte {}\nelements {}, bytes swizzled by {}\n",
+                  object.name, name_of(object.element), shape_text(object.shape), object.ring, layout.slot_bytes,
+                  layout.offset_bytes, layout.elements.to_string(), layout.swizzle.to_string());
   out += "byte in the slot . bank\n";
   return out + table(grid, [&](int64_t row, int64_t column) {
            const int64_t byte = address(coord_at(object.shape, row, column));
@@ -90,7 +92,8 @@ std::string value_text(const ir::Value& value) {
   out += "thread.value\n";
   return out + table(grid, [&](int64_t row, int64_t column) {
            auto found = holder.find(coord_at(value.shape, row, column));
-           return found == holder.end() ? std::string("-") : fmt::format("{}.{}", found->second.first, found->second.second);
+           return found == holder.end() ? std::string("-")
+                                        : fmt::format("{}.{}", found->second.first, found->second.second);
          });
 }
 
@@ -106,10 +109,13 @@ ExitCode layout_command(const Options& options) {
   for (const ir::SharedObject& object : f.shared) {
     if (object.name == options.tile) {
       if (options.format == Format::Json) {
-        print_json(json::Object{{"schema", "tw.layout/1"}, {"tile", object.name}, {"memory", "shared"},
+        print_json(json::Object{{"schema", "tw.layout/1"},
+                                {"tile", object.name},
+                                {"memory", "shared"},
                                 {"elements", object.layout->elements.to_string()},
                                 {"swizzle", object.layout->swizzle.to_string()},
-                                {"slot_bytes", object.layout->slot_bytes}, {"offset_bytes", object.layout->offset_bytes}});
+                                {"slot_bytes", object.layout->slot_bytes},
+                                {"offset_bytes", object.layout->offset_bytes}});
       } else {
         print_result(shared_text(object));
       }
@@ -119,12 +125,16 @@ ExitCode layout_command(const Options& options) {
   // Several values may have the name; the first is what the name was bound to first.
   auto value = std::ranges::find_if(f.values, [&](const ir::Value& v) { return v.name == options.tile && v.layout; });
   if (value == f.values.end()) {
-    print_error(diag::codes::NoSuchTile::kInfo, {fmt::format("`{}` is neither a shared nor a register tile of `{}`", options.tile, f.name), {}},
+    print_error(diag::codes::NoSuchTile::kInfo,
+                {fmt::format("`{}` is neither a shared nor a register tile of `{}`", options.tile, f.name), {}},
                 options);
     return ExitCode::Usage;
   }
   if (options.format == Format::Json) {
-    print_json(json::Object{{"schema", "tw.layout/1"}, {"tile", value->name}, {"memory", "registers"}, {"map", value->layout->to_string()}});
+    print_json(json::Object{{"schema", "tw.layout/1"},
+                            {"tile", value->name},
+                            {"memory", "registers"},
+                            {"map", value->layout->to_string()}});
   } else {
     print_result(value_text(*value));
   }

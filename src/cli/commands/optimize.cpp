@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <charconv>
 #include <cstdio>
+#include <fmt/format.h>
+#include <unistd.h>
 
 #include "agent/loop.h"
 #include "cli/commands/commands.h"
@@ -70,8 +69,10 @@ Result<agent::Request> make_request(const Options& options, const task::Task& ta
 }
 
 void print_plan(const agent::Request& request, const task::Task& task) {
-  std::string text = fmt::format("task {} ({}), target {}, author builtin (no network, no cost)\n", task.name, task.path, request.target);
-  text += request.from_text.empty() ? "start: the simplest program of the family in kernels/\n" : "start: the given program\n";
+  std::string text = fmt::format("task {} ({}), target {}, author builtin (no network, no cost)\n", task.name,
+                                 task.path, request.target);
+  text += request.from_text.empty() ? "start: the simplest program of the family in kernels/\n"
+                                    : "start: the given program\n";
   for (const rewrite::Move& move : rewrite::moves()) {
     text += fmt::format("  {:<16} {}\n", move.name, move.summary);
   }
@@ -87,8 +88,8 @@ json::Object best_json(const agent::BestKernel& best) {
   for (const std::string& condition : best.narrowing) {
     assumes.push_back(condition);
   }
-  return {{"candidate", best.reference}, {"estimate_us", best.estimate_us}, {"label", "estimate"}, {"bound", best.bound},
-          {"moves", std::move(moves)}, {"assumes", std::move(assumes)}};
+  return {{"candidate", best.reference}, {"estimate_us", best.estimate_us}, {"label", "estimate"},
+          {"bound", best.bound},         {"moves", std::move(moves)},       {"assumes", std::move(assumes)}};
 }
 
 json::Object summary_of(const agent::RunResult& result) {
@@ -103,7 +104,8 @@ json::Object summary_of(const agent::RunResult& result) {
   return out;
 }
 
-void print_outcome(const agent::RunResult& result, const std::string& run_id, const std::string& folder, const Options& options) {
+void print_outcome(const agent::RunResult& result, const std::string& run_id, const std::string& folder,
+                   const Options& options) {
   if (options.format == Format::Json) {
     json::Object out{{"schema", "tw.optimize/1"}, {"run", run_id}, {"output", folder}};
     const json::Object summary = summary_of(result);
@@ -115,14 +117,15 @@ void print_outcome(const agent::RunResult& result, const std::string& run_id, co
   }
   std::string text = fmt::format("run {}: {}\n", run_id, result.reason);
   if (result.best) {
-    text += fmt::format("best kernel: proved, scope full, {:.1f} us (estimate, bound by {})\n", result.best->estimate_us,
-                        result.best->bound);
+    text += fmt::format("best kernel: proved, scope full, {:.1f} us (estimate, bound by {})\n",
+                        result.best->estimate_us, result.best->bound);
     for (const std::string& move : result.best->moves) {
       text += "  " + move + "\n";
     }
     if (!result.best->narrowing.empty()) {
       text += fmt::format("it assumes {}", fmt::join(result.best->narrowing, " and "));
-      text += result.general ? fmt::format("; a second kernel ({:.1f} us by estimate) serves every other size\n", result.general->estimate_us)
+      text += result.general ? fmt::format("; a second kernel ({:.1f} us by estimate) serves every other size\n",
+                                           result.general->estimate_us)
                              : std::string("; no proved kernel serves the other sizes\n");
     }
   }
@@ -164,7 +167,9 @@ ExitCode drive(store::Store& store, const store::RunLock& lock, const task::Task
     }
   }
   const bool is_good = result->best.has_value();
-  if (auto ended = store.set_state(lock, is_good ? store::RunState::Done : store::RunState::Failed, summary_of(*result)); !ended) {
+  if (auto ended =
+          store.set_state(lock, is_good ? store::RunState::Done : store::RunState::Failed, summary_of(*result));
+      !ended) {
     print_store_error(ended.error(), options);
     return ExitCode::Usage;
   }
@@ -210,7 +215,11 @@ ExitCode resume(store::Store& store, const Options& options) {
   auto text = task_json != nullptr ? task_json->get_string("text") : Result<std::string>(fail("the run names no task"));
   auto path = task_json != nullptr ? task_json->get_string("path") : Result<std::string>(fail("the run names no task"));
   if (!request || !text || !path) {
-    print_error(diag::codes::RunNotPossible::kInfo, !request ? request.error() : !text ? text.error() : path.error(), options);
+    print_error(diag::codes::RunNotPossible::kInfo,
+                !request ? request.error()
+                : !text  ? text.error()
+                         : path.error(),
+                options);
     return ExitCode::Usage;
   }
   driver::Session session;
@@ -238,7 +247,8 @@ ExitCode optimize_command(const Options& options) {
     return ExitCode::Usage;
   }
   if (!options.on.empty() && options.on != "emulator") {
-    print_error(diag::codes::BadUsage::kInfo, {fmt::format("`--on={}`; this version optimizes on the emulator", options.on), {}}, options);
+    print_error(diag::codes::BadUsage::kInfo,
+                {fmt::format("`--on={}`; this version optimizes on the emulator", options.on), {}}, options);
     return ExitCode::Usage;
   }
   driver::Session session;

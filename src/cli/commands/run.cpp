@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 
 #include "cli/commands/commands.h"
@@ -55,17 +54,22 @@ ExitCode run_against_reading(const driver::CompiledKernel& kernel, const Options
       }
       const std::string finding =
           run.reading_error ? run.reading_error->message : emulator::to_string(run.violations.front());
-      runs.push_back(json::Object{{"sizes", std::move(sizes_json)},
-                                  {"schedule", emulator::to_json(schedule)},
-                                  {"finding", finding}});
+      runs.push_back(json::Object{
+          {"sizes", std::move(sizes_json)}, {"schedule", emulator::to_json(schedule)}, {"finding", finding}});
       text += fmt::format("wrong at {} ({}): {}\n", sizes, emulator::to_string(schedule), finding);
       break;
     }
   }
   if (options.format == Format::Json) {
-    print_json(json::Object{{"schema", "tw.run/1"}, {"file", options.files.front()}, {"kernel", kernel.name},
-                            {"ir_hash", kernel.ir_hash}, {"on", "emulator"}, {"launches", launches},
-                            {"verdict", is_good ? "kept" : "wrong"}, {"findings", std::move(runs)}, {"seed", seed}});
+    print_json(json::Object{{"schema", "tw.run/1"},
+                            {"file", options.files.front()},
+                            {"kernel", kernel.name},
+                            {"ir_hash", kernel.ir_hash},
+                            {"on", "emulator"},
+                            {"launches", launches},
+                            {"verdict", is_good ? "kept" : "wrong"},
+                            {"findings", std::move(runs)},
+                            {"seed", seed}});
   } else {
     print_result(is_good ? fmt::format("{}: the machine keeps the reading in {} launches on the emulator (seed {})\n",
                                        kernel.name, launches, seed)
@@ -79,8 +83,12 @@ ExitCode run_against_task(const driver::CompiledKernel& kernel, const task::Task
   eval_options.seed = options.seed.value_or(1);
   const eval::Evaluation evaluation = eval::evaluate_on_emulator(kernel.lowered, task, eval_options);
   if (options.format == Format::Json) {
-    print_json(json::Object{{"schema", "tw.run/1"}, {"file", options.files.front()}, {"kernel", kernel.name},
-                            {"ir_hash", kernel.ir_hash}, {"task", task.name}, {"on", "emulator"},
+    print_json(json::Object{{"schema", "tw.run/1"},
+                            {"file", options.files.front()},
+                            {"kernel", kernel.name},
+                            {"ir_hash", kernel.ir_hash},
+                            {"task", task.name},
+                            {"on", "emulator"},
                             {"evaluation", evaluation.to_json()}});
   } else {
     print_result(fmt::format("{}: {}\n", kernel.name, evaluation.describe()));
@@ -95,7 +103,8 @@ ExitCode replay(const driver::CompiledKernel& kernel, const Options& options) {
     return ExitCode::Usage;
   }
   auto value = json::parse(*text);
-  auto counterexample = value ? verify::counterexample_from_json(*value) : Result<verify::Counterexample>(fail(value.error()));
+  auto counterexample =
+      value ? verify::counterexample_from_json(*value) : Result<verify::Counterexample>(fail(value.error()));
   if (!counterexample) {
     print_error(diag::codes::NotACounterexample::kInfo, counterexample.error(), options);
     return ExitCode::Usage;
@@ -108,10 +117,13 @@ ExitCode replay(const driver::CompiledKernel& kernel, const Options& options) {
   auto finding = verify::replay(kernel.source, kernel.lowered, *counterexample);
   const bool is_shown = finding.has_value();
   if (options.format == Format::Json) {
-    print_json(json::Object{{"schema", "tw.replay/1"}, {"file", options.files.front()}, {"reproduced", is_shown},
+    print_json(json::Object{{"schema", "tw.replay/1"},
+                            {"file", options.files.front()},
+                            {"reproduced", is_shown},
                             {"finding", is_shown ? *finding : finding.error().message}});
   } else {
-    print_result(is_shown ? fmt::format("reproduced: {}\n", *finding) : fmt::format("not reproduced: {}\n", finding.error().message));
+    print_result(is_shown ? fmt::format("reproduced: {}\n", *finding)
+                          : fmt::format("not reproduced: {}\n", finding.error().message));
   }
   return is_shown ? ExitCode::NotGood : ExitCode::Undecided;
 }
@@ -121,7 +133,8 @@ ExitCode replay(const driver::CompiledKernel& kernel, const Options& options) {
 ExitCode run_command(const Options& options) {
   const std::string on = options.on.empty() ? "emulator" : options.on;
   if (on != "emulator" && on != "gpu") {
-    print_error(diag::codes::BadUsage::kInfo, {fmt::format("`--on={}`; this version runs on `emulator` and `gpu`", on), {}}, options);
+    print_error(diag::codes::BadUsage::kInfo,
+                {fmt::format("`--on={}`; this version runs on `emulator` and `gpu`", on), {}}, options);
     return ExitCode::Usage;
   }
   driver::Session session;
@@ -155,7 +168,8 @@ ExitCode run_command(const Options& options) {
   }
   if (options.task.empty()) {
     if (on == "gpu") {
-      print_error(diag::codes::RunNotPossible::kInfo, {"a run on a GPU needs a task (`--task=`) that judges its output", {}}, options);
+      print_error(diag::codes::RunNotPossible::kInfo,
+                  {"a run on a GPU needs a task (`--task=`) that judges its output", {}}, options);
       return ExitCode::Usage;
     }
     return run_against_reading(*one.kernel, options);

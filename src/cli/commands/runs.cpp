@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <charconv>
+#include <fmt/format.h>
 
 #include "cli/commands/commands.h"
 #include "cli/output.h"
@@ -100,8 +99,8 @@ ExitCode status_command(const Options& options) {
   if (options.format == Format::Json) {
     print_json(store::to_json(*run));
   } else {
-    print_result(fmt::format("{}  {}  {}  {} steps\n{}\n", run->id, run->task, store::name_of(run->state), run->step_count,
-                             json::write(run->summary, 2)));
+    print_result(fmt::format("{}  {}  {}  {} steps\n{}\n", run->id, run->task, store::name_of(run->state),
+                             run->step_count, json::write(run->summary, 2)));
   }
   return ExitCode::Good;
 }
@@ -153,7 +152,8 @@ ExitCode report_command(const Options& options) {
     print_store_error(collected.error(), options);
     return ExitCode::Usage;
   }
-  std::string text = options.format == Format::Json ? json::write(report::to_json(*collected), 2) + "\n" : report::to_terminal(*collected);
+  std::string text = options.format == Format::Json ? json::write(report::to_json(*collected), 2) + "\n"
+                                                    : report::to_terminal(*collected);
   if (options.output.ends_with(".html")) {
     text = report::to_html(*collected);
   } else if (options.output.ends_with(".md")) {

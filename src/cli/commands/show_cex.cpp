@@ -15,9 +15,10 @@ std::string text_of(const json::Value& value) {
 }
 
 // Members in the order in which a reader needs them; what is empty is left out.
-constexpr std::string_view kOrder[] = {"claim", "rule",   "obligation", "file",  "kernel", "constants", "sizes", "block",
-                                       "tile",  "iterations", "thread", "warp",  "lane",   "object",    "version", "slot",
-                                       "byte",  "element", "expected",  "got",   "why",    "replay_finding"};
+constexpr std::string_view kOrder[] = {"claim",    "rule",   "obligation", "file",          "kernel", "constants",
+                                       "sizes",    "block",  "tile",       "iterations",    "thread", "warp",
+                                       "lane",     "object", "version",    "slot",          "byte",   "element",
+                                       "expected", "got",    "why",        "replay_finding"};
 
 bool is_empty(const json::Value& value) {
   return value.is_null() || (value.is_string() && value.as_string().empty()) ||

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/machine/access_map.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "ir/address.h"
 

@@ -10,7 +10,8 @@
 namespace tw::verify {
 
 // Which threads touch which bytes of shared memory in one execution of one memory op, for slot 0 of the object.
-// Kept as an array over granules (the smallest element size in the kernel), so that two maps compare in one linear pass.
+// Kept as an array over granules (the smallest element size in the kernel), so that two maps compare in one linear
+// pass.
 struct AccessMap {
   static constexpr int16_t kNobody = -1;
   // Two or more threads, or a warp-collective read (any lane may be the one that reads).
@@ -45,8 +46,8 @@ std::vector<SharedSide> shared_sides(const ir::Function& function, const ir::Op&
 Result<AccessMap> make_access_map(const ir::Function& function, const ir::Op& op, const SharedSide& side,
                                   const std::vector<int64_t>& starts, int64_t granule_bytes);
 
-// A granule that a thread of `a` and another thread of `b` both touch, at byte offsets `shift_a`, `shift_b` (multiples of the
-// granule) added to the maps. `same_thread_too`: the two conflict even inside one thread.
+// A granule that a thread of `a` and another thread of `b` both touch, at byte offsets `shift_a`, `shift_b` (multiples
+// of the granule) added to the maps. `same_thread_too`: the two conflict even inside one thread.
 struct Conflict {
   int64_t byte = 0;
   int16_t thread_a = 0;

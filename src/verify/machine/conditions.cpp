@@ -38,7 +38,9 @@ int64_t saturating_mul(int64_t a, int64_t factor) {
   return out;
 }
 
-int64_t floor_mod(int64_t a, int64_t m) { return ((a % m) + m) % m; }
+int64_t floor_mod(int64_t a, int64_t m) {
+  return ((a % m) + m) % m;
+}
 
 bool is_comparison(ir::ExprKind kind) {
   return kind == ir::ExprKind::Lt || kind == ir::ExprKind::Le || kind == ir::ExprKind::Eq || kind == ir::ExprKind::Ne;
@@ -71,7 +73,8 @@ std::optional<Bounds> bounds_of(const ir::Function& function) {
         const ir::ExprNode node = function.exprs.node(todo.back());
         todo.pop_back();
         if (is_comparison(node.kind)) {
-          Linear d = difference(linear_of(function.exprs, node.operands[1]), linear_of(function.exprs, node.operands[0]));
+          Linear d =
+              difference(linear_of(function.exprs, node.operands[1]), linear_of(function.exprs, node.operands[0]));
           if (d.constant > -kMaxLookahead && d.constant < kMaxLookahead) {
             lookahead = std::max(lookahead, std::abs(d.constant) + 1);
           }
@@ -238,7 +241,8 @@ Conditions::Range Conditions::range(const OrderState& state, ir::ExprId expr) co
           const int64_t step = l.loop->step;
           const int64_t lo = l.iteration.is_big() ? bounds_.big() : l.iteration.value;
           const int64_t hi = l.iteration.is_big() ? kHighest : l.iteration.value;
-          return {saturating_add(begin.lo, saturating_mul(lo, step)), saturating_add(begin.hi, saturating_mul(hi, step))};
+          return {saturating_add(begin.lo, saturating_mul(lo, step)),
+                  saturating_add(begin.hi, saturating_mul(hi, step))};
         }
       }
       return {is_non_negative(expr) ? 0 : kLowest, kHighest};
@@ -306,7 +310,8 @@ std::optional<bool> Conditions::truth(const OrderState& state, ir::ExprId condit
   if (!is_comparison(node.kind)) {
     return std::nullopt;
   }
-  const Range d = range(state, difference(linear_of(f_.exprs, node.operands[1]), linear_of(f_.exprs, node.operands[0])));
+  const Range d =
+      range(state, difference(linear_of(f_.exprs, node.operands[1]), linear_of(f_.exprs, node.operands[0])));
   switch (node.kind) {
     case ir::ExprKind::Lt:
       return d.lo >= 1 ? std::optional(true) : (d.hi <= 0 ? std::optional(false) : std::nullopt);
@@ -342,7 +347,8 @@ std::optional<ir::ExprId> Conditions::undecided_atom(const OrderState& state, co
 std::optional<ir::ExprId> Conditions::undecided_atom(const OrderState& state, ir::ExprId condition) const {
   const ir::ExprNode& node = f_.exprs.node(condition);
   if (is_comparison(node.kind)) {
-    return undecided_atom(state, difference(linear_of(f_.exprs, node.operands[1]), linear_of(f_.exprs, node.operands[0])));
+    return undecided_atom(state,
+                          difference(linear_of(f_.exprs, node.operands[1]), linear_of(f_.exprs, node.operands[0])));
   }
   if (node.kind == ir::ExprKind::And || node.kind == ir::ExprKind::Or || node.kind == ir::ExprKind::Not) {
     for (ir::ExprId operand : node.operands) {
@@ -374,7 +380,8 @@ std::vector<AtomClass> Conditions::classes(ir::ExprId atom) const {
         todo.push_back(c.operands[1]);
       } else if (c.kind == ir::ExprKind::Le || c.kind == ir::ExprKind::Lt) {
         auto low = f_.exprs.constant_value(c.operands[0]);
-        is_positive = is_positive || (c.operands[1] == size && low && (c.kind == ir::ExprKind::Le ? *low : *low + 1) >= 1);
+        is_positive =
+            is_positive || (c.operands[1] == size && low && (c.kind == ir::ExprKind::Le ? *low : *low + 1) >= 1);
       }
     }
   }

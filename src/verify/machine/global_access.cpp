@@ -2,7 +2,6 @@
 #include "verify/machine/global_access.h"
 
 #include <fmt/format.h>
-
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -35,7 +34,8 @@ int64_t assumed_divisor(const ir::Function& f, ir::ExprId symbol) {
       }
       for (int side = 0; side < 2; ++side) {
         const ir::ExprNode& mod = f.exprs.node(node.operands[side]);
-        if (mod.kind == ir::ExprKind::Mod && mod.operands[0] == symbol && f.exprs.is_constant(node.operands[1 - side], 0)) {
+        if (mod.kind == ir::ExprKind::Mod && mod.operands[0] == symbol &&
+            f.exprs.is_constant(node.operands[1 - side], 0)) {
           if (auto m = f.exprs.constant_value(mod.operands[1]); m && *m > 0) {
             divisor = std::lcm(divisor, *m);
           }
@@ -80,29 +80,30 @@ struct GlobalSide {
 };
 
 std::optional<GlobalSide> global_side(const ir::Function& f, const ir::Op& op) {
-  return std::visit(ir::Overloaded{
-                        [](const auto&) { return std::optional<GlobalSide>(); },
-                        [&](const ir::CopyOp& copy) {
-                          const ir::Region& region = copy.source.is_global() ? copy.source : copy.destination;
-                          return region.is_global() ? std::optional(GlobalSide{&region, &*copy.map, &copy.access}) : std::nullopt;
-                        },
-                        [&](const ir::LoadOp& load) {
-                          return load.source.is_global()
-                                     ? std::optional(GlobalSide{&load.source, &*f.value(load.result).layout, &load.access})
-                                     : std::nullopt;
-                        },
-                        [&](const ir::StoreOp& store) {
-                          return store.destination.is_global()
-                                     ? std::optional(GlobalSide{&store.destination, &*f.value(store.value).layout, &store.access})
-                                     : std::nullopt;
-                        },
-                        [&](const ir::RedOp& red) {
-                          return red.destination.is_global()
-                                     ? std::optional(GlobalSide{&red.destination, &*f.value(red.value).layout, &red.access})
-                                     : std::nullopt;
-                        },
-                    },
-                    op.body);
+  return std::visit(
+      ir::Overloaded{
+          [](const auto&) { return std::optional<GlobalSide>(); },
+          [&](const ir::CopyOp& copy) {
+            const ir::Region& region = copy.source.is_global() ? copy.source : copy.destination;
+            return region.is_global() ? std::optional(GlobalSide{&region, &*copy.map, &copy.access}) : std::nullopt;
+          },
+          [&](const ir::LoadOp& load) {
+            return load.source.is_global()
+                       ? std::optional(GlobalSide{&load.source, &*f.value(load.result).layout, &load.access})
+                       : std::nullopt;
+          },
+          [&](const ir::StoreOp& store) {
+            return store.destination.is_global()
+                       ? std::optional(GlobalSide{&store.destination, &*f.value(store.value).layout, &store.access})
+                       : std::nullopt;
+          },
+          [&](const ir::RedOp& red) {
+            return red.destination.is_global()
+                       ? std::optional(GlobalSide{&red.destination, &*f.value(red.value).layout, &red.access})
+                       : std::nullopt;
+          },
+      },
+      op.body);
 }
 
 class GlobalVectors {
@@ -135,8 +136,9 @@ class GlobalVectors {
       return;
     }
     if (!f_.exprs.is_constant(tensor.strides[*axis], 1)) {
-      report(op, side, fmt::format("a vector of {} elements runs along axis {} of `{}`, whose stride is {}", width, *axis,
-                                   tensor.name, f_.exprs.to_string(tensor.strides[*axis])),
+      report(op, side,
+             fmt::format("a vector of {} elements runs along axis {} of `{}`, whose stride is {}", width, *axis,
+                         tensor.name, f_.exprs.to_string(tensor.strides[*axis])),
              {}, find_sizes(tensor.strides[*axis], 0));
       return;
     }
@@ -216,15 +218,17 @@ class GlobalVectors {
     }
     const ir::Tensor& tensor = f_.tensor(side.region->tensor());
     std::map<ir::SymbolId, int64_t> sizes = find_sizes(expr, width);
-    std::vector<std::string> facts{fmt::format("{} bytes an access of {} {} elements", width * size_bytes(tensor.element), width,
-                                               name_of(tensor.element))};
+    std::vector<std::string> facts{fmt::format("{} bytes an access of {} {} elements",
+                                               width * size_bytes(tensor.element), width, name_of(tensor.element))};
     for (const auto& [symbol, value] : sizes) {
       facts.push_back(fmt::format("{} = {}", f_.exprs.symbol(symbol).name, value));
     }
-    report(op, side, fmt::format("{} is not known to be a multiple of {}", what, width), std::move(facts), std::move(sizes));
+    report(op, side, fmt::format("{} is not known to be a multiple of {}", what, width), std::move(facts),
+           std::move(sizes));
   }
 
-  // Admitted sizes at which `expr` is no multiple of `width` (width 0: is not 1); empty when none is found among the candidates.
+  // Admitted sizes at which `expr` is no multiple of `width` (width 0: is not 1); empty when none is found among the
+  // candidates.
   std::map<ir::SymbolId, int64_t> find_sizes(ir::ExprId expr, int64_t width) const {
     std::vector<ir::SymbolId> symbols;
     f_.exprs.collect_symbols(expr, symbols);
@@ -261,7 +265,9 @@ class GlobalVectors {
 
 }  // namespace
 
-GlobalResult check_global_vectors(const ir::Function& function) { return GlobalVectors(function).run(); }
+GlobalResult check_global_vectors(const ir::Function& function) {
+  return GlobalVectors(function).run();
+}
 
 bool divides(const ir::Function& function, int64_t divisor, ir::ExprId expr) {
   return divisor == 1 || known_divisor(function, expr) % divisor == 0;

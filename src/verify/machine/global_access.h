@@ -25,12 +25,13 @@ struct GlobalResult {
   std::vector<GlobalFinding> findings;
 };
 
-// Takes: a lowered function. Gives: for every access of global memory that is wider than one element: its elements follow
-// each other in memory, every address is a multiple of the width for all admitted sizes (base pointers are multiples of 16
-// bytes, a launch precondition), and a guard that looks at the first element speaks for all.
+// Takes: a lowered function. Gives: for every access of global memory that is wider than one element: its elements
+// follow each other in memory, every address is a multiple of the width for all admitted sizes (base pointers are
+// multiples of 16 bytes, a launch precondition), and a guard that looks at the first element speaks for all.
 GlobalResult check_global_vectors(const ir::Function& function);
 
-// Does `divisor` divide `expr` for all admitted sizes? True only when proved from the expression's form and the assumptions
+// Does `divisor` divide `expr` for all admitted sizes? True only when proved from the expression's form and the
+// assumptions
 // (`K % 8 == 0`).
 bool divides(const ir::Function& function, int64_t divisor, ir::ExprId expr);
 

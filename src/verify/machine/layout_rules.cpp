@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/machine/layout_rules.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <map>
 #include <unordered_map>
 
@@ -60,15 +59,16 @@ class LayoutRules {
     if (map.thread_count() != f_.threads) {
       report({.kind = LayoutFinding::Kind::Map,
               .op = &op,
-              .claim = fmt::format("the thread/value map of {} has {} threads, the unit has {}", what, map.thread_count(),
-                                   f_.threads),
+              .claim = fmt::format("the thread/value map of {} has {} threads, the unit has {}", what,
+                                   map.thread_count(), f_.threads),
               .facts = {"map " + map.to_string()}});
     }
   }
 
   void value_defined(const ir::Op& op, ir::ValueId id) {
     const ir::Value& value = f_.value(id);
-    map_covers(op, *value.layout, value.shape, value.name.empty() ? fmt::format("value {}", id.index) : "`" + value.name + "`");
+    map_covers(op, *value.layout, value.shape,
+               value.name.empty() ? fmt::format("value {}", id.index) : "`" + value.name + "`");
   }
 
   // --- shared vectors and ldmatrix
@@ -76,7 +76,8 @@ class LayoutRules {
   [[nodiscard]] std::vector<int64_t> constant_starts(const ir::Region& region) const {
     std::vector<int64_t> starts;
     for (const ir::AxisIndex& axis : region.axes) {
-      // Starts that vary move whole tiles; alignment is checked at 0 and the stride of the variable part by the vector rule.
+      // Starts that vary move whole tiles; alignment is checked at 0 and the stride of the variable part by the vector
+      // rule.
       starts.push_back(f_.exprs.constant_value(axis.lo).value_or(0));
     }
     return starts;
@@ -104,17 +105,18 @@ class LayoutRules {
     const int64_t values = map.value_count();
     ++result_.compared_layouts;
     if (values % access.vector_elems != 0) {
-      report({.kind = LayoutFinding::Kind::SharedVector,
-              .op = &op,
-              .claim = fmt::format("{} values a thread do not divide into vectors of {}", values, access.vector_elems)});
+      report(
+          {.kind = LayoutFinding::Kind::SharedVector,
+           .op = &op,
+           .claim = fmt::format("{} values a thread do not divide into vectors of {}", values, access.vector_elems)});
       return;
     }
     if (object.layout->slot_bytes % width != 0 || object.layout->offset_bytes % width != 0) {
       report({.kind = LayoutFinding::Kind::SharedVector,
               .op = &op,
               .object = region.shared(),
-              .claim = fmt::format("`{}` starts or repeats at a byte that is no multiple of the {}-byte access", object.name,
-                                   width)});
+              .claim = fmt::format("`{}` starts or repeats at a byte that is no multiple of the {}-byte access",
+                                   object.name, width)});
     }
     const ir::SlotAddress address(object);
     const std::vector<int64_t> starts = constant_starts(region);
@@ -129,8 +131,8 @@ class LayoutRules {
           report({.kind = LayoutFinding::Kind::SharedVector,
                   .op = &op,
                   .object = region.shared(),
-                  .claim = fmt::format("a {}-byte access of `{}` is not {} contiguous, aligned elements", width, object.name,
-                                       access.vector_elems),
+                  .claim = fmt::format("a {}-byte access of `{}` is not {} contiguous, aligned elements", width,
+                                       object.name, access.vector_elems),
                   .facts = {fmt::format("thread {} value {} starts at byte {} of the slot", thread, first, base)}});
           return;
         }
@@ -239,7 +241,9 @@ class LayoutRules {
       shared_vectors(op, load.source, layout(load.result), load.access);
     }
   }
-  void rule(const ir::Op& op, const ir::StoreOp& store) { shared_vectors(op, store.destination, layout(store.value), store.access); }
+  void rule(const ir::Op& op, const ir::StoreOp& store) {
+    shared_vectors(op, store.destination, layout(store.value), store.access);
+  }
 
   void rule(const ir::Op& op, const ir::MmaOp& mma) {
     value_defined(op, mma.result);
@@ -250,16 +254,18 @@ class LayoutRules {
       return;
     }
     const ir::Value& result = f_.value(mma.result);
-    const target::MmaAtom* atom = f_.machine->find_mma(mma.atom, f_.value(*a).element, f_.value(*b).element, result.element);
+    const target::MmaAtom* atom =
+        f_.machine->find_mma(mma.atom, f_.value(*a).element, f_.value(*b).element, result.element);
     if (atom == nullptr) {
       report({.kind = LayoutFinding::Kind::Fragment,
               .op = &op,
-              .claim = fmt::format("`{}` does not multiply {} by {} into {} on {}", mma.atom, name_of(f_.value(*a).element),
-                                   name_of(f_.value(*b).element), name_of(result.element), f_.machine->name)});
+              .claim =
+                  fmt::format("`{}` does not multiply {} by {} into {} on {}", mma.atom, name_of(f_.value(*a).element),
+                              name_of(f_.value(*b).element), name_of(result.element), f_.machine->name)});
       return;
     }
-    auto tiling = target::tile_mma(*atom, result.shape[0], result.shape[1], f_.value(*a).shape[1], f_.threads, mma.warps_m,
-                                   mma.warps_n);
+    auto tiling = target::tile_mma(*atom, result.shape[0], result.shape[1], f_.value(*a).shape[1], f_.threads,
+                                   mma.warps_m, mma.warps_n);
     if (!tiling) {
       report({.kind = LayoutFinding::Kind::Fragment, .op = &op, .claim = tiling.error().message});
       return;
@@ -286,8 +292,8 @@ class LayoutRules {
     for (int64_t thread = 0; thread < std::min(have.thread_count(), wanted.thread_count()); ++thread) {
       for (int64_t value = 0; value < std::min(have.value_count(), wanted.value_count()); ++value) {
         if (have.coord(thread, value) != wanted.coord(thread, value)) {
-          finding.facts.push_back(fmt::format("thread {} register {} holds element {}, the instruction takes it for {}", thread,
-                                              value, text(have.coord(thread, value), rank),
+          finding.facts.push_back(fmt::format("thread {} register {} holds element {}, the instruction takes it for {}",
+                                              thread, value, text(have.coord(thread, value), rank),
                                               text(wanted.coord(thread, value), rank)));
           report(std::move(finding));
           return;
@@ -333,7 +339,8 @@ class LayoutRules {
         if (!std::ranges::binary_search(held, wanted)) {
           report({.kind = LayoutFinding::Kind::Fragment,
                   .op = &op,
-                  .claim = fmt::format("a broadcast of `{}` needs an element that its thread does not hold", f_.value(b.operand).name),
+                  .claim = fmt::format("a broadcast of `{}` needs an element that its thread does not hold",
+                                       f_.value(b.operand).name),
                   .facts = {fmt::format("thread {} needs element {}", thread, text(wanted, from_shape.size()))}});
           return;
         }
@@ -341,8 +348,8 @@ class LayoutRules {
     }
   }
 
-  // A reduction combines inside a warp: every element of a result's group must lie in the warp of the threads that hold it,
-  // once (replicated threads hold equal copies, which count once).
+  // A reduction combines inside a warp: every element of a result's group must lie in the warp of the threads that hold
+  // it, once (replicated threads hold equal copies, which count once).
   void rule(const ir::Op& op, const ir::ReduceOp& r) {
     value_defined(op, r.result);
     ++result_.compared_layouts;
@@ -384,7 +391,8 @@ class LayoutRules {
           if (have != group_size) {
             report({.kind = LayoutFinding::Kind::Fragment,
                     .op = &op,
-                    .claim = fmt::format("a reduction of `{}` inside each warp does not see all its elements", f_.value(r.operand).name),
+                    .claim = fmt::format("a reduction of `{}` inside each warp does not see all its elements",
+                                         f_.value(r.operand).name),
                     .facts = {fmt::format("thread {} combines {} of {} elements of result {}", thread, have, group_size,
                                           text(key, f_.value(r.result).shape.size()))}});
             return;
@@ -413,15 +421,15 @@ class LayoutRules {
 
   void overlap(const ir::SharedObject& a, ir::SharedId a_id, const ir::SharedObject& b, ir::SharedId b_id) {
     ++result_.compared_layouts;
-    const bool declared = std::ranges::find(a.aliases, b_id) != a.aliases.end() ||
-                          std::ranges::find(b.aliases, a_id) != b.aliases.end();
+    const bool declared =
+        std::ranges::find(a.aliases, b_id) != a.aliases.end() || std::ranges::find(b.aliases, a_id) != b.aliases.end();
     const bool meets = a.layout->offset_bytes < end_byte(b) && b.layout->offset_bytes < end_byte(a);
     if (meets && !declared) {
       report({.kind = LayoutFinding::Kind::Storage,
               .object = b_id,
               .claim = fmt::format("`{}` and `{}` lie over the same bytes and are no declared aliases", a.name, b.name),
-              .facts = {fmt::format("`{}` has bytes [{}, {}), `{}` has [{}, {})", a.name, a.layout->offset_bytes, end_byte(a),
-                                    b.name, b.layout->offset_bytes, end_byte(b))}});
+              .facts = {fmt::format("`{}` has bytes [{}, {}), `{}` has [{}, {})", a.name, a.layout->offset_bytes,
+                                    end_byte(a), b.name, b.layout->offset_bytes, end_byte(b))}});
     }
   }
 
@@ -450,7 +458,8 @@ class LayoutRules {
       if (byte < 0 || byte + element_bytes > object.layout->slot_bytes) {
         report({.kind = LayoutFinding::Kind::Storage,
                 .object = id,
-                .claim = fmt::format("`{}` has an element outside its slot of {} bytes", object.name, object.layout->slot_bytes),
+                .claim = fmt::format("`{}` has an element outside its slot of {} bytes", object.name,
+                                     object.layout->slot_bytes),
                 .facts = {fmt::format("element {} lies at byte {}", text(coord_of(index), rank), byte)}});
         return;
       }
@@ -478,7 +487,8 @@ class LayoutRules {
     limit(f_.threads, f_.machine->max_threads_per_block, "threads a block");
     ++result_.compared_resources;
     if (f_.threads % f_.machine->warp_threads != 0 || f_.threads <= 0) {
-      report({.kind = LayoutFinding::Kind::Resource, .claim = fmt::format("{} threads are not whole warps", f_.threads)});
+      report(
+          {.kind = LayoutFinding::Kind::Resource, .claim = fmt::format("{} threads are not whole warps", f_.threads)});
     }
     for (const ir::SharedObject& object : f_.shared) {
       ++result_.compared_resources;
@@ -489,7 +499,8 @@ class LayoutRules {
       }
     }
     if (f_.min_blocks > 1) {
-      limit(f_.min_blocks * f_.shared_bytes, f_.machine->shared_bytes_per_sm, "bytes of shared memory an SM for the asked blocks");
+      limit(f_.min_blocks * f_.shared_bytes, f_.machine->shared_bytes_per_sm,
+            "bytes of shared memory an SM for the asked blocks");
       limit(int64_t{f_.min_blocks} * f_.threads, f_.machine->max_threads_per_sm, "threads an SM for the asked blocks");
     }
     // Registers that the widest value alone occupies: more cannot be held, whatever the compiler does.
@@ -508,6 +519,8 @@ class LayoutRules {
 
 }  // namespace
 
-LayoutResult check_layouts(const ir::Function& function) { return LayoutRules(function).run(); }
+LayoutResult check_layouts(const ir::Function& function) {
+  return LayoutRules(function).run();
+}
 
 }  // namespace tw::verify

@@ -20,7 +20,8 @@ struct LayoutFinding {
     Ldmatrix,
     // A vector whose elements are not contiguous or not aligned in shared memory.
     SharedVector,
-    // Two objects over the same bytes that are not declared aliases; a slot too small; an address map that is not injective.
+    // Two objects over the same bytes that are not declared aliases; a slot too small; an address map that is not
+    // injective.
     Storage,
     // Shared memory, threads, registers.
     Resource,
@@ -37,8 +38,8 @@ struct LayoutResult {
   std::vector<LayoutFinding> findings;
 };
 
-// Takes: a lowered function. Gives: exact answers by enumeration over threads, registers and elements (tiles are constant).
-// Never does: global addresses (bounds and alignment of symbolic sizes are the reading half's), order.
+// Takes: a lowered function. Gives: exact answers by enumeration over threads, registers and elements (tiles are
+// constant). Never does: global addresses (bounds and alignment of symbolic sizes are the reading half's), order.
 LayoutResult check_layouts(const ir::Function& function);
 
 }  // namespace tw::verify

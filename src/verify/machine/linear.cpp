@@ -26,7 +26,9 @@ std::optional<Linear> combine(const Linear& a, const Linear& b, int64_t factor) 
   return out;
 }
 
-Linear atom_of(ir::ExprId expr) { return {{{expr, 1}}, 0}; }
+Linear atom_of(ir::ExprId expr) {
+  return {{{expr, 1}}, 0};
+}
 
 }  // namespace
 

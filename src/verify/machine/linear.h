@@ -9,9 +9,9 @@
 
 namespace tw::verify {
 
-// constant + sum of coefficient * atom. Atoms are symbols and whole sub-expressions that are not linear (cdiv(K, 32), M*N);
-// equal expressions are equal atoms because the pool hash-conses.
-// (3*k + cdiv(K, 32) - 1) - k  has  {k: 2, cdiv(K, 32): 1}, constant -1.
+// constant + sum of coefficient * atom. Atoms are symbols and whole sub-expressions that are not linear (cdiv(K, 32),
+// M*N); equal expressions are equal atoms because the pool hash-conses. (3*k + cdiv(K, 32) - 1) - k  has  {k: 2,
+// cdiv(K, 32): 1}, constant -1.
 struct Linear {
   std::map<ir::ExprId, int64_t> terms;
   int64_t constant = 0;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/machine/machine_obligations.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
+#include <fmt/format.h>
 
 #include "emulator/machine.h"
 #include "verify/machine/global_access.h"
@@ -128,7 +127,9 @@ class MachineObligations {
     for (OrderFinding& finding : result.findings) {
       suspects.push_back(suspect_of(std::move(finding)));
     }
-    add("race", "every read of shared memory gets the write that program order says, in every execution and for every trip count",
+    add("race",
+        "every read of shared memory gets the write that program order says, in every execution and for every trip "
+        "count",
         std::max<int64_t>(result.compared, 1), std::move(suspects), start);
   }
 
@@ -185,7 +186,8 @@ class MachineObligations {
       s.is_open = s.where.sizes.empty();
       maps.push_back(std::move(s));
     }
-    add("layout", "instruction maps fit the data's layouts, wide accesses are aligned and contiguous, storage is exclusive",
+    add("layout",
+        "instruction maps fit the data's layouts, wide accesses are aligned and contiguous, storage is exclusive",
         result.compared_layouts + global.compared, std::move(maps), start);
     start = std::chrono::steady_clock::now();
     add("resource", "shared memory, threads and registers are within the machine's limits", result.compared_resources,

@@ -6,7 +6,9 @@
 namespace tw::verify {
 namespace {
 
-void put(std::string& key, int64_t number) { key.append(reinterpret_cast<const char*>(&number), sizeof number); }
+void put(std::string& key, int64_t number) {
+  key.append(reinterpret_cast<const char*>(&number), sizeof number);
+}
 
 }  // namespace
 

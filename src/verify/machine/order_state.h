@@ -26,7 +26,8 @@ struct AtomClass {
   int64_t residue = -1;
 };
 
-// One enclosing loop: iteration number (begin counts as 0), its residue, and how many iterations are left, this one included.
+// One enclosing loop: iteration number (begin counts as 0), its residue, and how many iterations are left, this one
+// included.
 struct LoopState {
   const ir::ForOp* loop = nullptr;
   Count iteration;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "verify/machine/order_walk.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 #include <unordered_map>
@@ -77,16 +76,17 @@ class OrderWalk {
   }
 
   States step(const ir::Op& op, States states) {
-    return std::visit(ir::Overloaded{
-                          [&](const ir::ForOp& loop) { return walk_loop(op, loop, std::move(states)); },
-                          [&](const ir::TilesOp& tiles) { return walk_tiles(tiles, std::move(states)); },
-                          [&](const ir::IfOp& branch) { return walk_if(branch, std::move(states)); },
-                          [&](const ir::SyncOp& sync) { return map(std::move(states), [&](OrderState& s) { barrier(s, sync); }); },
-                          [&](const ir::CommitOp&) { return map(std::move(states), commit); },
-                          [&](const ir::DrainOp& d) { return map(std::move(states), [&](OrderState& s) { drain(s, d.pending); }); },
-                          [&](const auto&) { return access(op, std::move(states)); },
-                      },
-                      op.body);
+    return std::visit(
+        ir::Overloaded{
+            [&](const ir::ForOp& loop) { return walk_loop(op, loop, std::move(states)); },
+            [&](const ir::TilesOp& tiles) { return walk_tiles(tiles, std::move(states)); },
+            [&](const ir::IfOp& branch) { return walk_if(branch, std::move(states)); },
+            [&](const ir::SyncOp& sync) { return map(std::move(states), [&](OrderState& s) { barrier(s, sync); }); },
+            [&](const ir::CommitOp&) { return map(std::move(states), commit); },
+            [&](const ir::DrainOp& d) { return map(std::move(states), [&](OrderState& s) { drain(s, d.pending); }); },
+            [&](const auto&) { return access(op, std::move(states)); },
+        },
+        op.body);
   }
 
   template <class Fn>
@@ -138,7 +138,8 @@ class OrderWalk {
     return out;
   }
 
-  // A block that works on one point after another may do so any number of times; what it knew of a point's coordinates ends.
+  // A block that works on one point after another may do so any number of times; what it knew of a point's coordinates
+  // ends.
   States walk_tiles(const ir::TilesOp& tiles, States states) {
     if (!tiles.persistent) {
       return walk(tiles.body, std::move(states));
@@ -396,7 +397,8 @@ class OrderWalk {
   }
 
   // nullopt: the state was split and its parts are in `pending_states`. -1: not followed, reported.
-  std::optional<int64_t> slot_of(const ir::Op& op, const SharedSide& side, const OrderState& state, States& pending_states) {
+  std::optional<int64_t> slot_of(const ir::Op& op, const SharedSide& side, const OrderState& state,
+                                 States& pending_states) {
     const ir::SharedObject& object = f_.shared_object(side.region->shared());
     if (object.ring == 0) {
       return 0;
@@ -421,7 +423,8 @@ class OrderWalk {
       }
       return std::nullopt;
     }
-    not_followed(op, fmt::format("the slot of `{}` at version {} cannot be told", object.name, f_.exprs.to_string(version)));
+    not_followed(
+        op, fmt::format("the slot of `{}` at version {} cannot be told", object.name, f_.exprs.to_string(version)));
     return -1;
   }
 
@@ -444,7 +447,8 @@ class OrderWalk {
     for (const ir::AxisIndex& axis : side.region->axes) {
       const Conditions::Range range = conditions_.range(state, axis.lo);
       if (!range.is_single()) {
-        not_followed(op, fmt::format("index {} of `{}` has no constant value here", f_.exprs.to_string(axis.lo), object.name));
+        not_followed(
+            op, fmt::format("index {} of `{}` has no constant value here", f_.exprs.to_string(axis.lo), object.name));
         return;
       }
       starts.push_back(range.lo);
@@ -453,8 +457,7 @@ class OrderWalk {
     if (!map) {
       return;
     }
-    const Pending now{*map, slot,
-                      side.is_async ? Pending::Phase::Open : Pending::Phase::Done, 0, false};
+    const Pending now{*map, slot, side.is_async ? Pending::Phase::Open : Pending::Phase::Done, 0, false};
     for (const Pending& before : state.pending) {
       compare(before, now);
     }
@@ -486,7 +489,8 @@ class OrderWalk {
     if (is_new) {
       auto map = make_access_map(f_, op, side, starts, granule_);
       if (!map) {
-        report({.kind = OrderFinding::Kind::OutOfObject, .first = &op, .second = nullptr, .claim = map.error().message});
+        report(
+            {.kind = OrderFinding::Kind::OutOfObject, .first = &op, .second = nullptr, .claim = map.error().message});
       } else {
         maps_.push_back(*std::move(map));
         entry->second = static_cast<int>(maps_.size()) - 1;
@@ -529,13 +533,16 @@ class OrderWalk {
     } else {
       missing = "no barrier stands between them";
     }
-    auto who = [](int16_t thread) { return thread >= 0 ? fmt::format("thread {}", thread) : std::string("several threads"); };
+    auto who = [](int16_t thread) {
+      return thread >= 0 ? fmt::format("thread {}", thread) : std::string("several threads");
+    };
     OrderFinding finding;
     finding.kind = OrderFinding::Kind::Race;
     finding.first = a.op;
     finding.second = b.op;
-    finding.claim = fmt::format("{} `{}` and {} `{}` are not ordered: {}", a.is_write ? "a write of" : "a read of",
-                                f_.shared_object(a.object).name, b.is_write ? "a write of" : "a read of", object.name, missing);
+    finding.claim =
+        fmt::format("{} `{}` and {} `{}` are not ordered: {}", a.is_write ? "a write of" : "a read of",
+                    f_.shared_object(a.object).name, b.is_write ? "a write of" : "a read of", object.name, missing);
     finding.facts = {fmt::format("byte {} of shared memory", conflict.byte),
                      fmt::format("{} in the first, {} in the second", who(conflict.thread_a), who(conflict.thread_b))};
     finding.thread_first = conflict.thread_a;
@@ -563,7 +570,8 @@ class OrderWalk {
   }
 
   void write_content(const ir::Op& op, const AccessMap& map, int64_t slot, const Version& version, OrderState& state) {
-    std::erase_if(state.contents, [&](const Content& c) { return c.object == map.object && c.slot == slot && covers(map, c); });
+    std::erase_if(state.contents,
+                  [&](const Content& c) { return c.object == map.object && c.slot == slot && covers(map, c); });
     // Other objects or slots over the same bytes lose what they held.
     for (Content& c : state.contents) {
       const bool is_same_place = c.object == map.object && c.slot == slot;
@@ -599,17 +607,19 @@ class OrderWalk {
         continue;
       }
       if (c.version.base != Version::Base::Stale && c.version.base != version.base) {
-        not_followed(op, fmt::format("the version that slot {} of `{}` holds cannot be compared with the one that is read",
-                                     slot, object.name));
+        not_followed(
+            op, fmt::format("the version that slot {} of `{}` holds cannot be compared with the one that is read", slot,
+                            object.name));
         continue;
       }
       OrderFinding finding;
       finding.kind = OrderFinding::Kind::WrongVersion;
       finding.first = op_by_id(c.writer_op);
       finding.second = &op;
-      finding.claim = c.version.base == Version::Base::Stale
-                          ? fmt::format("`{}` is read after its bytes were given to something else", object.name)
-                          : fmt::format("slot {} of `{}` holds another version than the one that is read", slot, object.name);
+      finding.claim =
+          c.version.base == Version::Base::Stale
+              ? fmt::format("`{}` is read after its bytes were given to something else", object.name)
+              : fmt::format("slot {} of `{}` holds another version than the one that is read", slot, object.name);
       report(std::move(finding));
     }
     if (!found) {

@@ -37,12 +37,12 @@ struct OrderResult {
   std::vector<OrderFinding> findings;
 };
 
-// Takes: a lowered function. Gives: proof that in every execution each read of shared memory returns the write that program
-// order says, for every trip count: an exploration of the unit's order state (accesses not yet ordered, groups in flight,
-// versions in slots) to its fixpoint. Loops are counted exactly up to the largest constant the program compares with and
-// modulo the rings, which is all their effect on order; so the state space is finite and the result holds for all counts.
-// Never does: values, global memory, coverage.
-// Example: `drain(pending=2)` in a ring of 3 leaves the group of version k in flight at the read of version k.
+// Takes: a lowered function. Gives: proof that in every execution each read of shared memory returns the write that
+// program order says, for every trip count: an exploration of the unit's order state (accesses not yet ordered, groups
+// in flight, versions in slots) to its fixpoint. Loops are counted exactly up to the largest constant the program
+// compares with and modulo the rings, which is all their effect on order; so the state space is finite and the result
+// holds for all counts. Never does: values, global memory, coverage. Example: `drain(pending=2)` in a ring of 3 leaves
+// the group of version k in flight at the read of version k.
 OrderResult check_order(const ir::Function& function);
 
 }  // namespace tw::verify

@@ -50,7 +50,8 @@ Candidates candidates_of(const ir::Function& f, ir::SymbolId size) {
   for (int64_t tiles = 2; tiles <= kMostTiles; ++tiles) {
     add(tiles * tile);
   }
-  for (int64_t value : {tile + unit, tile - unit, 2 * tile + 1, tile + 1, tile - 1, int64_t{1}, int64_t{5}, int64_t{8}, int64_t{0}}) {
+  for (int64_t value :
+       {tile + unit, tile - unit, 2 * tile + 1, tile + 1, tile - 1, int64_t{1}, int64_t{5}, int64_t{8}, int64_t{0}}) {
     add(value);
   }
   return out;
@@ -116,8 +117,8 @@ std::vector<emulator::Schedule> directed_schedules(const Suspicion& suspicion, i
 
 }  // namespace
 
-std::vector<emulator::Problem> small_problems(const ir::Function& function, const std::map<ir::SymbolId, int64_t>& fixed,
-                                              size_t limit) {
+std::vector<emulator::Problem> small_problems(const ir::Function& function,
+                                              const std::map<ir::SymbolId, int64_t>& fixed, size_t limit) {
   std::vector<Candidates> free_sizes;
   std::map<ir::SymbolId, int64_t> base = fixed;
   for (ir::SymbolId size : function.sizes) {
@@ -135,7 +136,9 @@ std::vector<emulator::Problem> small_problems(const ir::Function& function, cons
   };
   add(base);
   // One size at a time, all sizes in turn, the telling values first.
-  const size_t most = free_sizes.empty() ? 0 : std::ranges::max(free_sizes, {}, [](const Candidates& c) { return c.values.size(); }).values.size();
+  const size_t most = free_sizes.empty() ? 0 : std::ranges::max(free_sizes, {}, [](const Candidates& c) {
+                                                 return c.values.size();
+                                               }).values.size();
   for (size_t i = 1; i < most; ++i) {
     for (const Candidates& candidates : free_sizes) {
       if (i < candidates.values.size()) {
@@ -153,7 +156,8 @@ std::vector<emulator::Problem> small_problems(const ir::Function& function, cons
   return out;
 }
 
-std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion& suspicion, const SearchLimits& limits) {
+std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion& suspicion,
+                                    const SearchLimits& limits) {
   const std::vector<emulator::Schedule> schedules = directed_schedules(suspicion, lowered.threads);
   int64_t steps = 0;
   for (const emulator::Problem& problem : small_problems(lowered, suspicion.sizes, limits.problems)) {

@@ -37,13 +37,14 @@ struct SearchLimits {
   int64_t steps = 40'000'000;
 };
 
-// Launches of one or a few blocks that differ in how sizes meet the program's tiles and trip counts: one tile, a tile more
-// or less, counts of 0 to a few times the ring. All satisfy the assumptions.
-std::vector<emulator::Problem> small_problems(const ir::Function& function, const std::map<ir::SymbolId, int64_t>& fixed,
-                                              size_t limit);
+// Launches of one or a few blocks that differ in how sizes meet the program's tiles and trip counts: one tile, a tile
+// more or less, counts of 0 to a few times the ring. All satisfy the assumptions.
+std::vector<emulator::Problem> small_problems(const ir::Function& function,
+                                              const std::map<ir::SymbolId, int64_t>& fixed, size_t limit);
 
-// Runs small problems under schedules that let one suspect thread run ahead of the other, then under the emulator's standard
-// ones, until something goes wrong. nullopt says nothing about the kernel.
-std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion& suspicion, const SearchLimits& limits = {});
+// Runs small problems under schedules that let one suspect thread run ahead of the other, then under the emulator's
+// standard ones, until something goes wrong. nullopt says nothing about the kernel.
+std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion& suspicion,
+                                    const SearchLimits& limits = {});
 
 }  // namespace tw::verify

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Rule        out-of-bounds, integer-overflow, division-by-zero (obligation 3)
-// Scope       every access of shared memory; every access of global memory along an axis without a guard; every divisor; every
+// Scope       every access of shared memory; every access of global memory along an axis without a guard; every
+// divisor; every
 //             scalar expression that the emitter computes
-// Invariant   shared indices lie inside the object's shape and versions are not negative; unguarded global indices lie inside
+// Invariant   shared indices lie inside the object's shape and versions are not negative; unguarded global indices lie
+// inside
 //             the tensor; divisors are positive; each expression and each of its parts fits the C type that it is given
 // Criterion   linear arithmetic over the ranges of sizes (0 .. 2^31 - 1), tiles, loops and tile axes
 // Valid near  a guard that was left out because `assume(M % 128 == 0)` keeps whole tiles inside
@@ -58,8 +60,8 @@ void check_access(Context& context, Obligation& obligation, const analysis::Acce
   if (!region.is_global()) {
     const ir::SharedObject& object = context.lowered.shared_object(region.shared());
     for (size_t i = 0; i < access.coords.size(); ++i) {
-      require(ints.conjunction({ints.non_negative(access.coords[i]),
-                                ints.lt(access.coords[i], ints.constant(object.shape[i]))}),
+      require(ints.conjunction(
+                  {ints.non_negative(access.coords[i]), ints.lt(access.coords[i], ints.constant(object.shape[i]))}),
               "an index inside axis " + std::to_string(i), object.name, true);
     }
     if (access.version.is_valid()) {
@@ -76,8 +78,8 @@ void check_access(Context& context, Obligation& obligation, const analysis::Acce
       continue;
     }
     require(ints.conjunction({ints.non_negative(access.coords[i]), ints.lt(access.coords[i], extents[i])}),
-            "an index inside axis " + std::to_string(i) + ", which has no guard", context.lowered.tensor(region.tensor()).name,
-            false);
+            "an index inside axis " + std::to_string(i) + ", which has no guard",
+            context.lowered.tensor(region.tensor()).name, false);
   }
 }
 
@@ -88,7 +90,9 @@ struct Interval {
 
 constexpr __int128 kFar = static_cast<__int128>(1) << 100;
 
-Interval clamp(Interval i) { return {std::max(i.lo, -kFar), std::min(i.hi, kFar)}; }
+Interval clamp(Interval i) {
+  return {std::max(i.lo, -kFar), std::min(i.hi, kFar)};
+}
 
 class Intervals {
  public:
@@ -171,7 +175,8 @@ class Intervals {
 // Every part of every scalar expression fits the integer type that the emitter computes it in (docs/lowering.md).
 void check_overflow(Context& context) {
   domain::Ints& ints = context.ints();
-  Obligation& obligation = context.add("bounds", "every index, size and trip count fits its integer type", context.lowered.span);
+  Obligation& obligation =
+      context.add("bounds", "every index, size and trip count fits its integer type", context.lowered.span);
   Timer timer(obligation);
   const std::vector<ir::ExprId>& wide = context.lowered.wide_exprs;
   const Place* current = nullptr;
@@ -211,7 +216,8 @@ void check_overflow(Context& context) {
       cex.rule = "integer-overflow";
       cex.obligation = "bounds";
       describe(context, *record.place, *values, cex);
-      cex.claim = text + " is " + std::to_string(ints.evaluate(record.value, *values).value_or(0)) + ", computed in 32 bits";
+      cex.claim =
+          text + " is " + std::to_string(ints.evaluate(record.value, *values).value_or(0)) + ", computed in 32 bits";
       cex.expected = "a value of 32 bits";
       // The emulator computes indices in 64 bits, so this cannot be shown there: the candidate stays attached.
       obligation.counterexample = std::move(cex);
@@ -223,8 +229,8 @@ void check_overflow(Context& context) {
 
 void check_bounds(Context& context) {
   {
-    Obligation& shared = context.add("bounds", "indices of shared memory are inside, versions are not negative",
-                                     context.lowered.span);
+    Obligation& shared =
+        context.add("bounds", "indices of shared memory are inside, versions are not negative", context.lowered.span);
     Timer timer(shared);
     for (const analysis::AccessRecord& access : context.reading.accesses) {
       if (!access.region->is_global()) {

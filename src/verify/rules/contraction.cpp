@@ -2,9 +2,11 @@
 
 // Rule        k-slice-mismatch, accumulator-mismatch (defect D1)
 // Scope       every `mma` of the lowered program, for all sizes, tiles and iterations
-// Invariant   the two operands agree on every name that they share, element by element along k; a name that only one of them
+// Invariant   the two operands agree on every name that they share, element by element along k; a name that only one of
+// them
 //             has is the accumulator's too
-// Criterion   tags are polynomials in sizes, tile and loop coordinates (m, n, k): a shared name's two polynomials are proved
+// Criterion   tags are polynomials in sizes, tile and loop coordinates (m, n, k): a shared name's two polynomials are
+// proved
 //             equal where both elements are inside their tensors. Names come from the tensors' dimensions or `tag`.
 // Valid near  a second operand read one k-step ahead, from the version of the ring that holds the same step
 // Diagnostic  TW3001, TW3002
@@ -24,8 +26,8 @@ void mismatch(Context& context, Obligation& obligation, const analysis::MmaRecor
   broken.push_back(context.ints().negate(context.ints().eq(a, b)));
   auto values = find_witness(context, facts, broken);
   if (!values) {
-    give_up(obligation, "`" + name + "` of the two operands is not proved equal: " + context.ints().to_string(a) + " against " +
-                            context.ints().to_string(b));
+    give_up(obligation, "`" + name + "` of the two operands is not proved equal: " + context.ints().to_string(a) +
+                            " against " + context.ints().to_string(b));
     return;
   }
   Counterexample cex;
@@ -38,8 +40,9 @@ void mismatch(Context& context, Obligation& obligation, const analysis::MmaRecor
   cex.object = "accumulator";
   cex.expected = name + " = " + std::to_string(*context.ints().evaluate(a, *values));
   cex.got = name + " = " + std::to_string(*context.ints().evaluate(b, *values));
-  cex.claim = "the first operand's element (m=" + std::to_string(m) + ", k=" + std::to_string(k) + ") has " + cex.expected +
-              ", the second one's (n=" + std::to_string(n) + ", k=" + std::to_string(k) + ") has " + cex.got;
+  cex.claim = "the first operand's element (m=" + std::to_string(m) + ", k=" + std::to_string(k) + ") has " +
+              cex.expected + ", the second one's (n=" + std::to_string(n) + ", k=" + std::to_string(k) + ") has " +
+              cex.got;
   cex.points.push_back({mma.place.op->span, mma.place.op->id, "multiplies"});
   cex.why = "elements that are multiplied must belong to the same " + name;
   cex.replay = ReplayKind::Tags;
@@ -58,8 +61,8 @@ void mismatch(Context& context, Obligation& obligation, const analysis::MmaRecor
 void check_one(Context& context, const analysis::MmaRecord& mma) {
   domain::Ints& ints = context.ints();
   analysis::Values& terms = context.values();
-  Obligation& obligation = context.add("contraction", "both operands agree on every shared name, element by element",
-                                       mma.place.op->span);
+  Obligation& obligation =
+      context.add("contraction", "both operands agree on every shared name, element by element", mma.place.op->span);
   Timer timer(obligation);
   Facts facts;
   context.assume(facts, mma.place, {mma.m, mma.k});
@@ -91,7 +94,8 @@ void check_one(Context& context, const analysis::MmaRecord& mma) {
     }
     ++obligation.compared;
     along_k += ints.uses(field.value, k_var) || ints.uses(other->second.value, k_var) ? 1 : 0;
-    if (field.value != other->second.value && !context.env.prover.proves(facts, ints.eq(field.value, other->second.value))) {
+    if (field.value != other->second.value &&
+        !context.env.prover.proves(facts, ints.eq(field.value, other->second.value))) {
       mismatch(context, obligation, mma, facts, name, field.value, other->second.value, n_var, a, b, {});
     }
   }

@@ -2,11 +2,13 @@
 
 // Rule        output-coverage, contraction-coverage, raster-bijection (defect D20; obligation 2)
 // Scope       every `Out` tensor; every sum of products that reaches one; the decoding of every tile space
-// Invariant   every element is written exactly once over all tiles and iterations; every value of a contracted dimension is
+// Invariant   every element is written exactly once over all tiles and iterations; every value of a contracted
+// dimension is
 //             added exactly once; every point of a tile space is some block's, once
-// Criterion   each axis of the written coordinates is a mixed-radix number: its digits (axes, tiles, loops) have strides 1, n1,
-//             n1*n2, ...; no digit serves two axes, none is left over; the number runs from at most 0 to at least the extent.
-//             Statements that write the same coordinates have conditions of which exactly one holds.
+// Criterion   each axis of the written coordinates is a mixed-radix number: its digits (axes, tiles, loops) have
+// strides 1, n1,
+//             n1*n2, ...; no digit serves two axes, none is left over; the number runs from at most 0 to at least the
+//             extent. Statements that write the same coordinates have conditions of which exactly one holds.
 // Valid near  a last tile that is cut off by the tensor's edge
 // Diagnostic  TW3040, TW3041, TW3042
 #include <algorithm>
@@ -58,15 +60,18 @@ std::optional<std::string> check_axis(Context& context, Facts& facts, IntId coor
       return "`" + ints.name(d.var) + "` moves along two axes";
     }
     d.coefficient = linear->coefficient;
-    digits.push_back(d);
     offset = ints.substitute(offset, {{d.var, d.lo}});
+    // A digit of one value (a tile of one row) counts nothing.
+    if (ints.sub(d.hi, d.lo) != ints.constant(1)) {
+      digits.push_back(d);
+    }
   }
   std::sort(digits.begin(), digits.end(), [](const Digit& a, const Digit& b) { return a.coefficient < b.coefficient; });
   IntId expected = ints.constant(1);
   for (const Digit& d : digits) {
     if (!context.env.prover.proves(facts, ints.eq(ints.constant(d.coefficient), expected))) {
-      return "`" + ints.name(d.var) + "` has stride " + std::to_string(d.coefficient) + ", a mixed-radix number needs " +
-             ints.to_string(expected);
+      return "`" + ints.name(d.var) + "` has stride " + std::to_string(d.coefficient) +
+             ", a mixed-radix number needs " + ints.to_string(expected);
     }
     for (const Digit& other : all) {
       if (ints.uses(d.lo, other.var) || ints.uses(d.hi, other.var)) {
@@ -109,7 +114,8 @@ std::optional<std::string> check_stores(Context& context, const ir::Tensor& tens
   for (CondId c : context.reading.premises) {
     facts.assume(c);
   }
-  // A tensor without elements needs no writes; then loops and tile spaces may be empty, so elements may be taken to exist.
+  // A tensor without elements needs no writes; then loops and tile spaces may be empty, so elements may be taken to
+  // exist.
   const std::vector<IntId>& extents = context.settler->extents()[index];
   for (IntId extent : extents) {
     facts.assume(ints.lt(ints.constant(0), extent));
@@ -122,7 +128,8 @@ std::optional<std::string> check_stores(Context& context, const ir::Tensor& tens
   // Statements with the same coordinates share the work by their conditions; others by a constant distance.
   std::vector<std::vector<const StoreRecord*>> groups;
   for (const StoreRecord* store : stores) {
-    if (store->access.shape != first.access.shape || store->access.place.loops.size() != first.access.place.loops.size()) {
+    if (store->access.shape != first.access.shape ||
+        store->access.place.loops.size() != first.access.place.loops.size()) {
       return "statements of different shape write `" + tensor.name + "`";
     }
     for (size_t i = 0; i < first.access.place.loops.size(); ++i) {
@@ -413,7 +420,8 @@ void check_contracted(Context& context, const StoreRecord& store) {
         cex.element.push_back(ints.evaluate(c, *values_found).value_or(-1));
       }
       int64_t missing = ints.evaluate(covered.segments[0].hi, *values_found).value_or(0);
-      cex.expected = name + " in [0, " + std::to_string(ints.evaluate(extent, *values_found).value_or(0)) + "), each once";
+      cex.expected =
+          name + " in [0, " + std::to_string(ints.evaluate(extent, *values_found).value_or(0)) + "), each once";
       cex.got = name + " = " + std::to_string(missing) + " is not added";
       cex.claim = problem;
       cex.points.push_back({store.access.place.op->span, store.access.place.op->id, "writes"});

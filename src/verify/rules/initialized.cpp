@@ -2,9 +2,11 @@
 
 // Rule        uninitialized-read, pad-reaches-output (defect D18; obligation 3)
 // Scope       every read of memory that the kernel writes; every value that is written to global memory
-// Invariant   a read gets a write of the same block that comes before it; elements outside their tensor (pads) contribute to
+// Invariant   a read gets a write of the same block that comes before it; elements outside their tensor (pads)
+// contribute to
 //             no element of an output
-// Criterion   the earlier writes' cells cover the read's cells under the conditions of the read; in the normal form of a
+// Criterion   the earlier writes' cells cover the read's cells under the conditions of the read; in the normal form of
+// a
 //             written value no element may lie outside: pads that were neutral in a reduction have left its range
 // Valid near  `exp(x - m)` over a row padded with -inf: exp(-inf) = 0 adds nothing
 // Diagnostic  TW3020, TW3021
@@ -19,7 +21,8 @@ namespace {
 using emulator::ReadingErrorKind;
 
 void check_written(Context& context) {
-  Obligation& obligation = context.add("init", "every read of shared memory finds an earlier write", context.lowered.span);
+  Obligation& obligation =
+      context.add("init", "every read of shared memory finds an earlier write", context.lowered.span);
   Timer timer(obligation);
   for (const analysis::AccessRecord& access : context.reading.accesses) {
     obligation.compared += !access.is_write && !access.region->is_global() ? 1 : 0;
@@ -154,9 +157,9 @@ void check_pads(Context& context, const analysis::StoreRecord& store) {
         const analysis::TermNode node = context.values().node(leaf);
         const std::string& name = context.lowered.tensors[node.index].name;
         auto values = find_witness(context, facts, {outside});
-        std::string claim = "elements outside `" + name + "` (pads of value " + std::to_string(node.number) + ") " +
-                            (in_reduction ? "take part in a reduction where they are not neutral"
-                                          : "reach an element of the output");
+        std::string claim =
+            "elements outside `" + name + "` (pads of value " + std::to_string(node.number) + ") " +
+            (in_reduction ? "take part in a reduction where they are not neutral" : "reach an element of the output");
         if (!values) {
           give_up(obligation, claim + " unless " + ints.to_string(ints.negate(outside)) + ", which is not proved");
           return;

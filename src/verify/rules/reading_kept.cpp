@@ -3,7 +3,8 @@
 // Rule        reading-kept (obligation 0b)
 // Scope       every store to global memory
 // Invariant   the lowered program writes the same terms to the same elements under the same conditions as the source
-// Criterion   stores correspond in order; coordinates are equal polynomials, conditions imply each other, and the written
+// Criterion   stores correspond in order; coordinates are equal polynomials, conditions imply each other, and the
+// written
 //             terms have one normal form for every element inside the tensor
 // Valid near  a pipeline that copies each slice three iterations early into a ring
 // Diagnostic  TW3010
@@ -120,8 +121,8 @@ void check_reading_kept(Context& context) {
   if (source.size() != lowered.size()) {
     Obligation& obligation = context.add("reading", "source and lowered program write the same", context.source.span);
     Timer timer(obligation);
-    failed(obligation, "the source has " + std::to_string(source.size()) + " stores to global memory, the lowered program " +
-                           std::to_string(lowered.size()));
+    failed(obligation, "the source has " + std::to_string(source.size()) +
+                           " stores to global memory, the lowered program " + std::to_string(lowered.size()));
     return;
   }
   if (lowered.empty()) {
@@ -131,8 +132,9 @@ void check_reading_kept(Context& context) {
     return;
   }
   for (size_t i = 0; i < lowered.size(); ++i) {
-    Obligation& obligation = context.add("reading", "the lowered program writes the source's terms to the same elements",
-                                         lowered[i].access.place.op->span);
+    Obligation& obligation =
+        context.add("reading", "the lowered program writes the source's terms to the same elements",
+                    lowered[i].access.place.op->span);
     Timer timer(obligation);
     ++obligation.compared;
     std::string reason = compare(context, source[i], lowered[i]);

@@ -2,12 +2,14 @@
 
 // Rule        task-disagreement (obligation 9)
 // Scope       every output for which a task states an equation
-// Invariant   the element that the kernel writes is the task's term at that element, as real numbers, with the task's rounding
+// Invariant   the element that the kernel writes is the task's term at that element, as real numbers, with the task's
+// rounding
 //             points
-// Criterion   the reading's term as a function of the output's coordinates, rewritten over the task's operands, has the normal
+// Criterion   the reading's term as a function of the output's coordinates, rewritten over the task's operands, has the
+// normal
 //             form of the task's term (spec/normalize.h): sums in any order, no rounding moved, dropped or added
-// Valid near  a product accumulated over slices of k where the task has one sum; f32 arithmetic where the task has real numbers
-// Diagnostic  TW3050
+// Valid near  a product accumulated over slices of k where the task has one sum; f32 arithmetic where the task has real
+// numbers Diagnostic  TW3050
 #include <algorithm>
 #include <set>
 
@@ -276,9 +278,9 @@ std::string compare(Context& context, const analysis::StoreRecord& store, const 
   }
   TermId value = context.settler->settle(store.value, facts, true);
   // The rounding of the store itself.
-  if (const TermNode n = context.values().node(value);
-      n.kind == TermKind::Apply && n.function == ElementwiseKind::Cast &&
-      n.type == context.lowered.tensor(store.tensor).element) {
+  if (const TermNode n = context.values().node(value); n.kind == TermKind::Apply &&
+                                                       n.function == ElementwiseKind::Cast &&
+                                                       n.type == context.lowered.tensor(store.tensor).element) {
     value = n.operands[0];
   }
   value = context.values().substitute(value, to_element);
@@ -330,7 +332,8 @@ void check_task(Context& context) {
       ++obligation.compared;
       obligation.span = store.access.place.op->span;
       if (problem.empty()) {
-        problem = store.is_red ? "contributions by `red` are not compared with the task" : compare(context, store, task, equation);
+        problem = store.is_red ? "contributions by `red` are not compared with the task"
+                               : compare(context, store, task, equation);
       }
     }
     if (obligation.compared == 0) {
