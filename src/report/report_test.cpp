@@ -30,7 +30,7 @@ class ReportTest : public ::testing::Test {
     add(lock, "check",
         {{"candidate", first_},
          {"verdict", "refuted"},
-         {"diagnostics", "error[TW3101]: a race on `sA`"},
+         {"diagnostics", "error[TW3501]: a race on `sA`"},
          {"counterexample", *store_.put_blob("{\"rule\": \"race\"}")},
          {"obligations", json::Array{object({{"kind", "race"}, {"verdict", "refuted"}}),
                                      object({{"kind", "bounds"}, {"verdict", "proved"}, {"count", 4}})}}});
@@ -135,7 +135,7 @@ TEST_F(ReportTest, markdown_keeps_its_table_whatever_a_move_is_called) {
 TEST_F(ReportTest, terminal_lines_fit_and_colour_is_optional) {
   std::string plain = to_terminal(make(), {false, 60});
   EXPECT_THAT(plain, Not(HasSubstr("\x1b")));
-  EXPECT_THAT(plain, HasSubstr("error[TW3101]"));
+  EXPECT_THAT(plain, HasSubstr("error[TW3501]"));
   EXPECT_THAT(to_terminal(make(), {true, 60}), HasSubstr("\x1b[32maccepted"));
 }
 

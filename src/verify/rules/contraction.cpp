@@ -9,7 +9,7 @@
 // proved
 //             equal where both elements are inside their tensors. Names come from the tensors' dimensions or `tag`.
 // Valid near  a second operand read one k-step ahead, from the version of the ring that holds the same step
-// Diagnostic  TW3001, TW3002
+// Diagnostic  TW3001
 #include "verify/context.h"
 
 namespace tw::verify {
