@@ -231,10 +231,14 @@ class PipelineLowering {
     } else {
       ir::ExprPool& exprs = function_.exprs;
       ExprId k = exprs.symbol_ref(loop.variable);
-      for (int p = 0; p < stages - 1; ++p) {
-        out.push_back(issue(op, loop, copies, tiles, exprs.constant(p)));
-        out.push_back(make(op, ir::CommitOp{}));
-      }
+      ir::ForOp prologue;
+      prologue.variable = exprs.add_symbol("p", ir::SymbolKind::Loop, op.span);
+      prologue.begin = exprs.constant(0);
+      prologue.end = exprs.constant(stages - 1);
+      prologue.unroll = stages - 1;
+      prologue.body.push_back(issue(op, loop, copies, tiles, exprs.symbol_ref(prologue.variable)));
+      prologue.body.push_back(make(op, ir::CommitOp{}));
+      out.push_back(make(op, std::move(prologue)));
       body.push_back(make(op, ir::DrainOp{ir::AsyncKind::CpAsync, stages - 2}));
       body.push_back(make(op, ir::SyncOp{ir::SyncScope::Block, true}));
       body.push_back(issue(op, loop, copies, tiles, exprs.add(k, exprs.constant(stages - 1))));

@@ -133,7 +133,7 @@ bool unconditional_issue(Function& function) {
   });
 }
 
-bool prologue_skips_first_copy(Function& function) {
+bool prologue_without_copies(Function& function) {
   return in_blocks(function.body, [](ir::Block& block) {
     for (size_t i = 0; i + 1 < block.size(); ++i) {
       if (is_async_branch(block[i]) && std::holds_alternative<ir::CommitOp>(block[i + 1].body)) {
@@ -383,7 +383,7 @@ const std::vector<Fault>& planted_faults() {
        one_operand_of_next_version},
       {"unconditional-issue", "lower_pipelines", "copies past the last version, of zeros that nobody reads",
        unconditional_issue, Outcome::Harmless},
-      {"prologue-skips-first-copy", "lower_pipelines", "version 0 is never filled", prologue_skips_first_copy},
+      {"prologue-without-copies", "lower_pipelines", "the first versions are never filled", prologue_without_copies},
       {"commit-missing-in-loop", "lower_pipelines", "groups are not closed, so the drain counts others",
        commit_missing_in_loop},
       {"first-barrier-dropped", "place_barriers", "an access that needs a barrier has none",
