@@ -23,9 +23,8 @@ bool same_pieces(const std::map<ObjectKey, std::vector<Piece>>& a, const std::ma
       return p.guard == q.guard && p.value == q.value && p.kind == q.kind;
     });
   };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](const auto& x, const auto& y) {
-    return x.first == y.first && same_list(x.second, y.second);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](const auto& x, const auto& y) { return x.first == y.first && same_list(x.second, y.second); });
 }
 
 MemoryRead Memory::read(ObjectKey key, IntId version, const std::vector<IntId>& coords, domain::Facts& facts,
@@ -71,6 +70,12 @@ MemoryRead Memory::read(ObjectKey key, IntId version, const std::vector<IntId>& 
       facts.assume(ints.negate(condition));
     }
   }
+  // A write of version 1 and one of version k hold the same where k == 1: the general one stands for both.
+  for (size_t i = 1; i < candidates.size(); ++i) {
+    if (same_under(candidates[i].first, candidates[0].second, candidates[i].second)) {
+      candidates[i].second = candidates[0].second;
+    }
+  }
   if (!last) {
     if (is_exhausted()) {
       last = candidates.back().second;
@@ -91,6 +96,32 @@ MemoryRead Memory::read(ObjectKey key, IntId version, const std::vector<IntId>& 
     result.value = values.select(candidates[i].first, candidates[i].second, result.value);
   }
   return result;
+}
+
+bool Memory::same_under(CondId condition, TermId a, TermId b) {
+  if (a == b) {
+    return true;
+  }
+  Ints& ints = env_->ints;
+  const Condition whole = ints.condition(condition);
+  std::vector<CondId> parts = whole.kind == CondKind::And ? whole.parts : std::vector<CondId>{condition};
+  for (CondId part : parts) {
+    const Condition c = ints.condition(part);
+    if (c.kind != CondKind::Zero) {
+      continue;
+    }
+    for (VarId v : ints.vars(part)) {
+      auto linear = ints.linear_in(c.value, v);
+      if (!linear || (linear->coefficient != 1 && linear->coefficient != -1)) {
+        continue;
+      }
+      domain::Substitution at{{v, ints.scale(linear->rest, -linear->coefficient)}};
+      if (env_->values.substitute(a, at) == env_->values.substitute(b, at)) {
+        return true;
+      }
+    }
+  }
+  return false;
 }
 
 MemoryMark Memory::mark() const {

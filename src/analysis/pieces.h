@@ -21,8 +21,9 @@ struct ObjectKey {
 };
 ObjectKey object_key(const ir::Region& region);
 
-// Write: the cells for which all of `guard` holds were written, and hold `value`; both over the environment's cell variables.
-// Unknown: the cells may have been written with anything. Stale: what stands there is left from earlier tiles.
+// Write: the cells for which all of `guard` holds were written, and hold `value`; both over the environment's cell
+// variables. Unknown: the cells may have been written with anything. Stale: what stands there is left from earlier
+// tiles.
 enum class PieceKind : uint8_t { Write, Unknown, Stale };
 
 struct Piece {
@@ -52,15 +53,17 @@ class Memory {
 
   void write(ObjectKey key, Piece piece) { pieces_[key].push_back(std::move(piece)); }
   // What the cell (version, coords) holds under the facts; `facts` is as before afterwards.
-  MemoryRead read(ObjectKey key, IntId version, const std::vector<IntId>& coords, domain::Facts& facts, ElementType type);
+  MemoryRead read(ObjectKey key, IntId version, const std::vector<IntId>& coords, domain::Facts& facts,
+                  ElementType type);
 
   [[nodiscard]] MemoryMark mark() const;
   [[nodiscard]] std::map<ObjectKey, std::vector<Piece>> since(const MemoryMark& mark) const;
   void guard_since(const MemoryMark& mark, CondId condition);
 
-  // The writes of all iterations lo <= var < hi of a loop, of which `body` is what one iteration writes. A cell that several
-  // iterations write holds the newest; where which one that is can't be told, the cells become Unknown.
-  void append_closed(ObjectKey key, const std::vector<Piece>& body, VarId var, IntId lo, IntId hi, domain::Facts& facts);
+  // The writes of all iterations lo <= var < hi of a loop, of which `body` is what one iteration writes. A cell that
+  // several iterations write holds the newest; where which one that is can't be told, the cells become Unknown.
+  void append_closed(ObjectKey key, const std::vector<Piece>& body, VarId var, IntId lo, IntId hi,
+                     domain::Facts& facts);
 
  private:
   struct Closed {
@@ -68,6 +71,8 @@ class Memory {
     // The iteration that wrote the cell.
     IntId iteration;
   };
+  // Whether the terms are equal where `condition` holds, by putting in what its equations say of a variable.
+  bool same_under(CondId condition, TermId a, TermId b);
   std::optional<Closed> close(const Piece& piece, VarId var, IntId lo, IntId hi);
   std::optional<IntId> solve(const std::vector<CondId>& guard, VarId var);
 

@@ -256,7 +256,8 @@ class Evaluator {
   }
 
   void note_parts() {
-    if (f_.stage != ir::Stage::Lowered || current_ == nullptr) {
+    if (f_.stage != ir::Stage::Lowered || current_ == nullptr || std::holds_alternative<ir::CheckOp>(current_->body)) {
+      // Checks are not emitted.
       return;
     }
     if (scalar_place_ == nullptr || scalar_place_->op != current_ || scalar_place_->path != facts_.conditions()) {
@@ -409,9 +410,9 @@ class Evaluator {
     size_t accesses, stores, mmas, checks, unwritten, approximations, divisors, scalars;
   };
   Marks marks() const {
-    return {reading_.accesses.size(),  reading_.stores.size(),         reading_.mmas.size(),    reading_.checks.size(),
-            reading_.unwritten.size(), reading_.approximations.size(), reading_.divisors.size(),
-            reading_.scalars.size()};
+    return {reading_.accesses.size(), reading_.stores.size(),    reading_.mmas.size(),
+            reading_.checks.size(),   reading_.unwritten.size(), reading_.approximations.size(),
+            reading_.divisors.size(), reading_.scalars.size()};
   }
   void rollback(const Marks& m) {
     reading_.accesses.resize(m.accesses);
@@ -495,9 +496,7 @@ class Evaluator {
       lo = ints_.constant(0);
       hi = ints_.ceil_div(ints_.sub(end, begin), ints_.constant(loop.step));
     }
-    auto program_value = [&](IntId v) {
-      return loop.step == 1 ? v : ints_.add(begin, ints_.scale(v, loop.step));
-    };
+    auto program_value = [&](IntId v) { return loop.step == 1 ? v : ints_.add(begin, ints_.scale(v, loop.step)); };
     if (env_.prover.proves(facts_, ints_.le(hi, lo))) {
       for (const ir::CarriedValue& c : loop.values) {
         define(c.result, term(c.init));
@@ -543,7 +542,8 @@ class Evaluator {
       for (size_t i = 0; i < shape(c.argument).size(); ++i) {
         coords.push_back(values_.axis(static_cast<int>(i)));
       }
-      define(c.argument, values_.carried(loop_id, static_cast<uint32_t>(inits.size() - 1), element(c.argument), coords));
+      define(c.argument,
+             values_.carried(loop_id, static_cast<uint32_t>(inits.size() - 1), element(c.argument), coords));
     }
     std::vector<IntId> scalar_inits;
     std::vector<VarId> scalar_vars;
@@ -589,9 +589,9 @@ class Evaluator {
         return;
       }
       for (size_t i = 0; i < loop.scalars.size(); ++i) {
-        reader_.symbols[loop.scalars[i].argument] =
-            ints_.add(scalar_inits[i], ints_.mul(ints_.sub(at, lo), deltas[i]));
-        scalar_inits[i] = ints_.add(scalar_inits[i], ints_.mul(ints_.max(ints_.sub(hi, lo), ints_.constant(0)), deltas[i]));
+        reader_.symbols[loop.scalars[i].argument] = ints_.add(scalar_inits[i], ints_.mul(ints_.sub(at, lo), deltas[i]));
+        scalar_inits[i] =
+            ints_.add(scalar_inits[i], ints_.mul(ints_.max(ints_.sub(hi, lo), ints_.constant(0)), deltas[i]));
       }
       if (!loop.scalars.empty()) {
         rollback(mark);
@@ -682,8 +682,9 @@ class Evaluator {
     return true;
   }
 
-  void solve_carried(const ir::ForOp& loop, uint32_t loop_id, VarId v, IntId lo, IntId hi, const std::vector<TermId>& inits,
-                     std::vector<TermId> yields, std::vector<TermId>& heads, std::vector<TermId>& results) {
+  void solve_carried(const ir::ForOp& loop, uint32_t loop_id, VarId v, IntId lo, IntId hi,
+                     const std::vector<TermId>& inits, std::vector<TermId> yields, std::vector<TermId>& heads,
+                     std::vector<TermId>& results) {
     const size_t n = inits.size();
     heads.assign(n, TermId{});
     results.assign(n, TermId{});
@@ -715,7 +716,8 @@ class Evaluator {
             // A variable of its own for the bound index: v is free in the bound when this is the head of iteration v.
             VarId k = ints_.add_var(ints_.name(v));
             TermId body = values_.substitute(step, {{v, ints_.var(k)}});
-            TermId sum = values_.reduce(is_ordered ? ir::ReduceKind::Add : y.reduce, y.type, {{k, lo, bound}}, body, is_ordered);
+            TermId sum =
+                values_.reduce(is_ordered ? ir::ReduceKind::Add : y.reduce, y.type, {{k, lo, bound}}, body, is_ordered);
             if (is_ordered) {
               return values_.apply(ir::ElementwiseKind::Add, y.type, {inits[i], sum});
             }
@@ -744,7 +746,8 @@ class Evaluator {
         y = values_.substitute(y, {{v, ints_.add(at, lo)}});
       }
       ElementType type = element(loop.values[i].argument);
-      pending_heads_.emplace_back(i, values_.loop_state(loop_id, static_cast<uint32_t>(i), type, coords, v, states, shifted));
+      pending_heads_.emplace_back(
+          i, values_.loop_state(loop_id, static_cast<uint32_t>(i), type, coords, v, states, shifted));
       coords[0] = ints_.max(ints_.sub(hi, lo), ints_.constant(0));
       results[i] = values_.loop_state(loop_id, static_cast<uint32_t>(i), type, coords, v, states, shifted);
     }
@@ -826,8 +829,8 @@ class Evaluator {
     record.c = mma.c.is_valid() ? term(mma.c) : values_.constant(0, type);
     VarId k = ints_.add_var("kk");
     TermId a = values_.substitute(record.a, {{values_.axis_var(1), ints_.var(k)}});
-    TermId b = values_.substitute(record.b,
-                                  {{values_.axis_var(0), values_.axis(1)}, {values_.axis_var(1), ints_.var(k)}});
+    TermId b =
+        values_.substitute(record.b, {{values_.axis_var(0), values_.axis(1)}, {values_.axis_var(1), ints_.var(k)}});
     TermId sum = values_.reduce(ir::ReduceKind::Add, type, {{k, ints_.constant(0), ints_.constant(record.k)}},
                                 values_.product(a, b));
     record.result = values_.accumulate(ir::ReduceKind::Add, type, {record.c, sum});

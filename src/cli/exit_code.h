@@ -21,7 +21,7 @@ enum class ExitCode : int {
 
 // The one that a user must hear of first: an environment that is missing, then bad input, then refuted, then undecided.
 constexpr ExitCode worse(ExitCode a, ExitCode b) {
-  constexpr auto rank = [](ExitCode code) {
+  constexpr auto kRank = [](ExitCode code) {
     switch (code) {
       case ExitCode::Good:
         return 0;
@@ -40,7 +40,7 @@ constexpr ExitCode worse(ExitCode a, ExitCode b) {
     }
     return 6;
   };
-  return rank(a) >= rank(b) ? a : b;
+  return kRank(a) >= kRank(b) ? a : b;
 }
 
 }  // namespace tw::cli

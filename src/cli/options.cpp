@@ -160,7 +160,8 @@ class Grammar {
   }
   void bench() {
     CLI::App* sub = command(app_, "bench", "measure: mutants");
-    files(sub, "suite", false);
+    files(sub, "suite, then kernel files (default: those shipped)", true);
+    sub->add_option("--only", options_.only, "OPERATOR or OPERATOR:PLACE: these mutants alone");
     sub->add_option("--seed", options_.seed, "seed of the choice");
     sub->add_option("--count", options_.mutants, "how many mutants; 0: the suite's default");
     sub->add_option("--on", options_.on, "emulator or gpu");

@@ -51,6 +51,7 @@ struct Options {
 
   std::string tile;
   int64_t mutants = 0;
+  std::string only;
   std::string step;
 };
 

@@ -17,7 +17,9 @@ constexpr int kMaxDepth = 14;
 constexpr int kMaxNodes = 1500;
 constexpr int kMaxSplits = 4;
 
-int64_t floor_of(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
+int64_t floor_of(int64_t a, int64_t b) {
+  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
 
 // sum of coefficient * column + constant; columns are monomials.
 struct Row {
@@ -176,8 +178,8 @@ class Farkas {
     add_products();
   }
 
-  // Uses each equality with a coefficient of 1 or -1 to eliminate that column everywhere: what is left of the rows can then be
-  // tightened (128*q + 127 >= 128*c gives q >= c). Other equalities become two rows.
+  // Uses each equality with a coefficient of 1 or -1 to eliminate that column everywhere: what is left of the rows can
+  // then be tightened (128*q + 127 >= 128*c gives q >= c). Other equalities become two rows.
   void solve_equalities(Row& goal) {
     for (size_t e = 0; e < equalities_.size(); ++e) {
       Row equality = equalities_[e];

@@ -29,8 +29,17 @@ std::optional<domain::Assignment> find_witness(Context& context, const Facts& fa
                                                const std::vector<CondId>& broken) {
   std::vector<CondId> conditions = facts.conditions();
   conditions.insert(conditions.end(), broken.begin(), broken.end());
-  return domain::find_assignment(context.ints(), conditions,
-                                 {.budget = 20'000 * context.options.effort, .whole_range = 12});
+  const domain::SampleOptions options{.budget = 20'000 * context.options.effort, .whole_range = 12};
+  // Sizes that are not 0 first: where nothing is loaded, nothing can be shown.
+  std::vector<CondId> telling = conditions;
+  for (ir::SymbolId size : context.lowered.sizes) {
+    const VarId variable = context.env.named(context.lowered.exprs.symbol(size).name);
+    telling.push_back(context.ints().lt(context.ints().constant(0), context.ints().var(variable)));
+  }
+  if (auto found = domain::find_assignment(context.ints(), telling, options)) {
+    return found;
+  }
+  return domain::find_assignment(context.ints(), conditions, options);
 }
 
 std::string format_coords(const domain::Ints& ints, const std::vector<IntId>& coords,

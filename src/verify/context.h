@@ -46,6 +46,10 @@ struct Context {
   std::vector<Obligation> obligations;
   std::map<std::string, int> numbers;
 
+  // The lowering may drop checks; those of the source are then the ones that count (the readings agree: `reading`).
+  [[nodiscard]] const std::vector<analysis::CheckRecord>& checks() const {
+    return reading.checks.size() >= source_reading.checks.size() ? reading.checks : source_reading.checks;
+  }
   domain::Ints& ints() { return env.ints; }
   analysis::Values& values() { return env.values; }
   // A new obligation with the next number of its kind; valid until the next one is added.
@@ -79,10 +83,11 @@ void describe(Context& context, const Place& place, const domain::Assignment& va
 void add_elements(Context& context, TermId term, const domain::Assignment& values, Counterexample& counterexample);
 std::string format_coords(const domain::Ints& ints, const std::vector<IntId>& coords, const domain::Assignment& values);
 
-// Sets the verdict of a proof that failed: `candidate` becomes a refutation when it replays, else the reason for Unknown.
+// Sets the verdict of a proof that failed: `candidate` becomes a refutation when it replays, else the reason for
+// Unknown.
 void conclude(Context& context, Obligation& obligation, Counterexample candidate);
-// Runs the reading of the lowered program on small problems (of the given sizes first) until the emulator reports one of the
-// kinds; fills a counterexample from what it reports.
+// Runs the reading of the lowered program on small problems (of the given sizes first) until the emulator reports one
+// of the kinds; fills a counterexample from what it reports.
 std::optional<Counterexample> hunt_reading(Context& context, const std::vector<emulator::ReadingErrorKind>& kinds,
                                            const std::vector<std::pair<std::string, int64_t>>& sizes_first);
 // Small problems at which source and lowered program give different outputs.

@@ -2,6 +2,7 @@
 #include "verify/verify.h"
 
 #include <algorithm>
+#include <set>
 
 #include "verify/context.h"
 #include "verify/findings.h"
@@ -14,7 +15,9 @@ std::string_view name_of(Verdict verdict) {
   return kNames[static_cast<int>(verdict)];
 }
 
-std::string_view name_of(Scope scope) { return scope == Scope::Full ? "full" : "order"; }
+std::string_view name_of(Scope scope) {
+  return scope == Scope::Full ? "full" : "order";
+}
 
 namespace {
 
@@ -48,17 +51,55 @@ std::string_view name_of(ReplayKind kind) {
 
 // Obligations that looked at nothing because the kernel has nothing of the kind.
 bool is_empty(const Obligation& o) {
-  return o.verdict == Verdict::Proved && o.compared == 0 && (o.kind == "bounds" || o.kind == "init" || o.kind == "coverage");
+  return o.verdict == Verdict::Proved && o.compared == 0 &&
+         (o.kind == "bounds" || o.kind == "init" || o.kind == "coverage");
 }
 
-// What each output's full scope rests on: a non-vacuous check on a value that it is made from, or agreement with the task.
-bool has_meaning(const Context& context) {
-  bool has_check = false, has_task = false;
-  for (const Obligation& o : context.obligations) {
-    has_check |= o.kind == "check" && o.verdict == Verdict::Proved && o.compared > 0;
-    has_task |= o.kind == "task" && o.verdict == Verdict::Proved;
+bool contains(const analysis::Values& values, TermId whole, TermId part) {
+  std::set<TermId> seen;
+  std::vector<TermId> open{whole};
+  while (!open.empty()) {
+    TermId t = open.back();
+    open.pop_back();
+    if (t == part) {
+      return true;
+    }
+    if (seen.insert(t).second) {
+      const analysis::TermNode& n = values.node(t);
+      open.insert(open.end(), n.operands.begin(), n.operands.end());
+    }
   }
-  return has_check || has_task;
+  return false;
+}
+
+// Full scope: each output is written with a value that a proved check speaks about, or agrees with the task.
+bool has_meaning(const Context& context) {
+  std::set<std::string> agreeing;
+  for (const Obligation& o : context.obligations) {
+    if (o.kind == "task" && o.verdict == Verdict::Proved) {
+      agreeing.insert(o.claim);
+    }
+  }
+  bool has_output = false;
+  for (const analysis::StoreRecord& store : context.reading.stores) {
+    const ir::Tensor& tensor = context.lowered.tensor(store.tensor);
+    if (tensor.direction == ir::Direction::Work) {
+      continue;
+    }
+    has_output = true;
+    bool is_checked = agreeing.contains("`" + tensor.name + "` is what the task states");
+    for (const analysis::CheckRecord& check : context.checks()) {
+      for (const Obligation& o : context.obligations) {
+        is_checked =
+            is_checked || (o.kind == "check" && o.verdict == Verdict::Proved && o.compared > 0 &&
+                           o.span == check.place.op->span && contains(context.env.values, store.value, check.value));
+      }
+    }
+    if (!is_checked) {
+      return false;
+    }
+  }
+  return has_output;
 }
 
 }  // namespace

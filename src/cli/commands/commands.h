@@ -9,6 +9,7 @@
 namespace tw::cli {
 
 // One function a command, one file a function.
+ExitCode bench_command(const Options& options);
 ExitCode check_command(const Options& options);
 ExitCode emit_command(const Options& options);
 ExitCode run_command(const Options& options);

@@ -283,11 +283,10 @@ class OrderWalk {
   }
 
   void rebase_to_loop(OrderState& state, uint32_t depth, int64_t iteration) const {
-    auto begin = f_.exprs.constant_value(state.loops[depth].loop->begin);
     for (Content& content : state.contents) {
       const bool is_ring = f_.shared_object(content.object).ring > 0;
-      if (is_ring && content.version.base == Version::Base::Constant && begin) {
-        content.version = relative(depth, content.version.offset - *begin - iteration);
+      if (is_ring && content.version.base == Version::Base::Constant) {
+        content.version = relative(depth, content.version.offset - iteration);
       }
     }
   }
@@ -325,9 +324,10 @@ class OrderWalk {
         continue;
       }
       // `offset` was counted from the last iteration, the variable is one further now.
-      content.version = has_atom && was_big && begin && left.loop->step == 1
-                            ? Version{Version::Base::Atom, atom->index, content.version.offset - 1 + end.constant}
-                            : Version{Version::Base::Stale, 0, 0};
+      content.version =
+          has_atom && was_big && begin && left.loop->step == 1
+              ? Version{Version::Base::Atom, atom->index, content.version.offset - 1 - *begin + end.constant}
+              : Version{Version::Base::Stale, 0, 0};
     }
   }
 

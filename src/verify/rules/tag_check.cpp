@@ -4,10 +4,11 @@
 // Scope       every `check(...)`
 // Invariant   the value's tag has the stated names with the stated values at every element that is not a pad (and where
 //             `where` holds); each name in `over` was covered exactly once for each value of its range
-// Criterion   polynomial equality of the tag's and the expected values; the segments that the reductions covered chain up from
+// Criterion   polynomial equality of the tag's and the expected values; the segments that the reductions covered chain
+// up from
 //             the range's start to its end
 // Valid near  an accumulator at the edge of a ragged problem: its rows beyond the tensor are pads and are not compared
-// Diagnostic  TW3003, TW3004, TW3005
+// Diagnostic  TW3003, TW3004
 #include "verify/context.h"
 
 namespace tw::verify {
@@ -58,8 +59,8 @@ void wrong_value(Context& context, Obligation& obligation, const CheckSite& site
   conclude(context, obligation, std::move(cex));
 }
 
-void check_cover(Context& context, Obligation& obligation, const CheckSite& site, const Facts& facts, const std::string& name,
-                 const Tag& tag, IntId lo, IntId hi) {
+void check_cover(Context& context, Obligation& obligation, const CheckSite& site, const Facts& facts,
+                 const std::string& name, const Tag& tag, IntId lo, IntId hi) {
   domain::Ints& ints = context.ints();
   domain::Prover& prover = context.env.prover;
   auto candidate = [&](const std::vector<CondId>& broken, const std::string& what) {
@@ -157,13 +158,11 @@ void check_cover(Context& context, Obligation& obligation, const CheckSite& site
 
 void check_tags(Context& context) {
   domain::Ints& ints = context.ints();
-  // The lowering may drop checks; those of the source are then the ones that count (the readings agree: `reading`).
-  const bool use_lowered = context.reading.checks.size() >= context.source_reading.checks.size();
-  const analysis::Reading& reading = use_lowered ? context.reading : context.source_reading;
-  for (const analysis::CheckRecord& record : reading.checks) {
+  for (const analysis::CheckRecord& record : context.checks()) {
     const auto& op = std::get<ir::CheckOp>(record.place.op->body);
     CheckSite site{&record, &op};
-    Obligation& obligation = context.add("check", "the tag of every real element is the stated one", record.place.op->span);
+    Obligation& obligation =
+        context.add("check", "the tag of every real element is the stated one", record.place.op->span);
     Timer timer(obligation);
     Facts facts;
     context.assume(facts, record.place, record.shape);
