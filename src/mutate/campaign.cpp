@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mutate/campaign.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <memory>
 #include <random>
@@ -16,7 +15,9 @@ namespace tw::mutate {
 namespace {
 
 // The same on every machine, unlike the standard library's distributions.
-size_t below(std::mt19937_64& random, size_t limit) { return static_cast<size_t>(random() % limit); }
+size_t below(std::mt19937_64& random, size_t limit) {
+  return static_cast<size_t>(random() % limit);
+}
 
 void set_verdict(MutantResult& out, const driver::CompiledKernel& kernel, const ir::Function& mutant) {
   diag::SourceManager sources;
@@ -27,7 +28,8 @@ void set_verdict(MutantResult& out, const driver::CompiledKernel& kernel, const 
     if (o.verdict != report.verdict || o.verdict == verify::Verdict::Proved) {
       continue;
     }
-    out.reason = fmt::format("{}: {}", o.id, o.counterexample ? o.counterexample->rule + ", " + o.counterexample->claim : o.reason);
+    out.reason = fmt::format("{}: {}", o.id,
+                             o.counterexample ? o.counterexample->rule + ", " + o.counterexample->claim : o.reason);
     if (o.verdict == verify::Verdict::Refuted && o.counterexample) {
       // Not the verifier's word for it: once more, from what the file holds.
       auto again = verify::counterexample_from_json(verify::to_json(*o.counterexample, sources));
@@ -70,14 +72,17 @@ struct Counts {
 };
 
 json::Value to_json(const Counts& counts) {
-  return json::Object{{"mutants", counts.mutants},   {"not_built", counts.not_built}, {"emulator_wrong", counts.emulator_wrong},
-                      {"refuted", counts.refuted},   {"unknown", counts.unknown},     {"missed", counts.missed},
-                      {"replayed", counts.replayed}};
+  return json::Object{
+      {"mutants", counts.mutants},  {"not_built", counts.not_built}, {"emulator_wrong", counts.emulator_wrong},
+      {"refuted", counts.refuted},  {"unknown", counts.unknown},     {"missed", counts.missed},
+      {"replayed", counts.replayed}};
 }
 
 }  // namespace
 
-std::string Mutant::name() const { return fmt::format("{}:{}", op->name, place); }
+std::string Mutant::name() const {
+  return fmt::format("{}:{}", op->name, place);
+}
 
 int Campaign::missed() const {
   return static_cast<int>(std::ranges::count_if(results, [](const MutantResult& r) { return r.is_missed(); }));
@@ -134,7 +139,8 @@ Campaign run_campaign(const std::vector<Subject>& subjects, const CampaignOption
       prepared = mutant.subject;
       oracle = std::make_unique<Oracle>(subject.kernel->source, subject.kernel->lowered);
       diag::Sink sink;
-      if (verify::check(subject.kernel->source, subject.kernel->lowered, {}, sink).verdict == verify::Verdict::Refuted) {
+      if (verify::check(subject.kernel->source, subject.kernel->lowered, {}, sink).verdict ==
+          verify::Verdict::Refuted) {
         out.false_alarms.push_back(subject.file);
       }
       if (auto wrong = oracle->find_wrong(subject.kernel->lowered); wrong || oracle->launch_count() == 0) {
@@ -149,7 +155,8 @@ Campaign run_campaign(const std::vector<Subject>& subjects, const CampaignOption
   return out;
 }
 
-json::Value to_json(const Campaign& campaign, const std::vector<Subject>& subjects, const diag::SourceManager& sources) {
+json::Value to_json(const Campaign& campaign, const std::vector<Subject>& subjects,
+                    const diag::SourceManager& sources) {
   Counts all;
   std::map<std::string, Counts> by_operator;
   json::Array missed;

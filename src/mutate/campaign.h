@@ -44,9 +44,13 @@ struct MutantResult {
   uint32_t op_id = 0;
   diag::Span span;
 
-  [[nodiscard]] bool is_missed() const { return emulator == EmulatorSays::Wrong && verdict != verify::Verdict::Refuted; }
+  [[nodiscard]] bool is_missed() const {
+    return emulator == EmulatorSays::Wrong && verdict != verify::Verdict::Refuted;
+  }
   // Worse than missed.
-  [[nodiscard]] bool is_unsound() const { return emulator == EmulatorSays::Wrong && verdict == verify::Verdict::Proved; }
+  [[nodiscard]] bool is_unsound() const {
+    return emulator == EmulatorSays::Wrong && verdict == verify::Verdict::Proved;
+  }
 };
 
 struct CampaignOptions {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <fstream>
+#include <gtest/gtest.h>
 #include <set>
 #include <sstream>
 
@@ -44,7 +43,8 @@ TEST(Mutate, TheCampaignCountsConsistentlyAndNothingWrongIsProved) {
   int wrong = 0;
   for (const MutantResult& r : campaign.results) {
     wrong += r.emulator == EmulatorSays::Wrong ? 1 : 0;
-    EXPECT_FALSE(r.is_unsound()) << r.mutant.name() << " of " << shipped.subjects[r.mutant.subject].file << ": " << r.finding;
+    EXPECT_FALSE(r.is_unsound()) << r.mutant.name() << " of " << shipped.subjects[r.mutant.subject].file << ": "
+                                 << r.finding;
     EXPECT_TRUE(r.verdict != verify::Verdict::Refuted || r.is_replayed) << r.mutant.name() << ": " << r.reason;
     EXPECT_EQ(r.is_built, r.emulator != EmulatorSays::NotRun);
   }

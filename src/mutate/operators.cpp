@@ -111,7 +111,9 @@ bool move_to_end(Function& f, Place& place, const OpTest& test) {
   });
 }
 
-bool is_block_sync(const Op& op) { return is<ir::SyncOp>(op); }
+bool is_block_sync(const Op& op) {
+  return is<ir::SyncOp>(op);
+}
 bool is_async_copy(const Op& op) {
   const auto* copy = std::get_if<ir::CopyOp>(&op.body);
   return copy != nullptr && copy->atom.kind == target::CopyKind::CpAsync;
@@ -219,7 +221,9 @@ bool change_loop(Function& f, Place& place, const std::function<bool(ir::ForOp&)
   });
 }
 
-bool any_loop(ir::ForOp& /*loop*/) { return true; }
+bool any_loop(ir::ForOp& /*loop*/) {
+  return true;
+}
 
 void replace_in_block(Function& f, Block& block, const std::unordered_map<ir::SymbolId, ExprId>& replacements) {
   ir::for_each_op(block, [&](Op& op) {
@@ -233,11 +237,21 @@ void replace_in_block(Function& f, Block& block, const std::unordered_map<ir::Sy
 
 // --- order -----------------------------------------------------------------------------------------------------------
 
-bool drop_sync(Function& f, Place& place) { return drop(f, place, is_block_sync); }
-bool duplicate_sync(Function& f, Place& place) { return duplicate(f, place, is_block_sync); }
-bool sync_earlier(Function& f, Place& place) { return move(f, place, is_block_sync, -1); }
-bool sync_later(Function& f, Place& place) { return move(f, place, is_block_sync, 1); }
-bool sync_to_end(Function& f, Place& place) { return move_to_end(f, place, is_block_sync); }
+bool drop_sync(Function& f, Place& place) {
+  return drop(f, place, is_block_sync);
+}
+bool duplicate_sync(Function& f, Place& place) {
+  return duplicate(f, place, is_block_sync);
+}
+bool sync_earlier(Function& f, Place& place) {
+  return move(f, place, is_block_sync, -1);
+}
+bool sync_later(Function& f, Place& place) {
+  return move(f, place, is_block_sync, 1);
+}
+bool sync_to_end(Function& f, Place& place) {
+  return move_to_end(f, place, is_block_sync);
+}
 bool sync_of_warp(Function& f, Place& place) {
   return in_ops(f, [&](Op& op) {
     auto* sync = as<ir::SyncOp>(op);
@@ -248,10 +262,18 @@ bool sync_of_warp(Function& f, Place& place) {
     return true;
   });
 }
-bool drop_drain(Function& f, Place& place) { return drop(f, place, is<ir::DrainOp>); }
-bool duplicate_drain(Function& f, Place& place) { return duplicate(f, place, is<ir::DrainOp>); }
-bool drain_later(Function& f, Place& place) { return move(f, place, is<ir::DrainOp>, 1); }
-bool drain_to_end(Function& f, Place& place) { return move_to_end(f, place, is<ir::DrainOp>); }
+bool drop_drain(Function& f, Place& place) {
+  return drop(f, place, is<ir::DrainOp>);
+}
+bool duplicate_drain(Function& f, Place& place) {
+  return duplicate(f, place, is<ir::DrainOp>);
+}
+bool drain_later(Function& f, Place& place) {
+  return move(f, place, is<ir::DrainOp>, 1);
+}
+bool drain_to_end(Function& f, Place& place) {
+  return move_to_end(f, place, is<ir::DrainOp>);
+}
 bool change_pending(Function& f, Place& place, int by) {
   return in_ops(f, [&](Op& op) {
     auto* drain = as<ir::DrainOp>(op);
@@ -262,21 +284,45 @@ bool change_pending(Function& f, Place& place, int by) {
     return true;
   });
 }
-bool pending_more(Function& f, Place& place) { return change_pending(f, place, 1); }
-bool pending_less(Function& f, Place& place) { return change_pending(f, place, -1); }
-bool drop_commit(Function& f, Place& place) { return drop(f, place, is<ir::CommitOp>); }
-bool duplicate_commit(Function& f, Place& place) { return duplicate(f, place, is<ir::CommitOp>); }
-bool commit_earlier(Function& f, Place& place) { return move(f, place, is<ir::CommitOp>, -1); }
-bool commit_to_end(Function& f, Place& place) { return move_to_end(f, place, is<ir::CommitOp>); }
-bool drop_copy(Function& f, Place& place) { return drop(f, place, is<ir::CopyOp>); }
-bool copy_to_end(Function& f, Place& place) { return move_to_end(f, place, is_async_copy); }
+bool pending_more(Function& f, Place& place) {
+  return change_pending(f, place, 1);
+}
+bool pending_less(Function& f, Place& place) {
+  return change_pending(f, place, -1);
+}
+bool drop_commit(Function& f, Place& place) {
+  return drop(f, place, is<ir::CommitOp>);
+}
+bool duplicate_commit(Function& f, Place& place) {
+  return duplicate(f, place, is<ir::CommitOp>);
+}
+bool commit_earlier(Function& f, Place& place) {
+  return move(f, place, is<ir::CommitOp>, -1);
+}
+bool commit_to_end(Function& f, Place& place) {
+  return move_to_end(f, place, is<ir::CommitOp>);
+}
+bool drop_copy(Function& f, Place& place) {
+  return drop(f, place, is<ir::CopyOp>);
+}
+bool copy_to_end(Function& f, Place& place) {
+  return move_to_end(f, place, is_async_copy);
+}
 
 // --- rings and storage -----------------------------------------------------------------------------------------------
 
-bool read_next_version(Function& f, Place& place) { return shift_version(f, place, regions_read, 1); }
-bool read_last_version(Function& f, Place& place) { return shift_version(f, place, regions_read, -1); }
-bool write_next_version(Function& f, Place& place) { return shift_version(f, place, regions_written, 1); }
-bool write_last_version(Function& f, Place& place) { return shift_version(f, place, regions_written, -1); }
+bool read_next_version(Function& f, Place& place) {
+  return shift_version(f, place, regions_read, 1);
+}
+bool read_last_version(Function& f, Place& place) {
+  return shift_version(f, place, regions_read, -1);
+}
+bool write_next_version(Function& f, Place& place) {
+  return shift_version(f, place, regions_written, 1);
+}
+bool write_last_version(Function& f, Place& place) {
+  return shift_version(f, place, regions_written, -1);
+}
 
 bool change_shared(Function& f, Place& place, const std::function<bool(ir::SharedObject&)>& applies,
                    const std::function<void(ir::SharedObject&)>& change) {
@@ -295,14 +341,16 @@ bool ring_longer(Function& f, Place& place) {
   return change_shared(f, place, [](auto& s) { return s.ring > 1; }, [](auto& s) { ++s.ring; });
 }
 bool slots_overlap(Function& f, Place& place) {
-  return change_shared(f, place, [](auto& s) { return s.ring > 1 && s.layout->slot_bytes >= 32; },
-                       [](auto& s) { s.layout->slot_bytes /= 2; });
+  return change_shared(
+      f, place, [](auto& s) { return s.ring > 1 && s.layout->slot_bytes >= 32; },
+      [](auto& s) { s.layout->slot_bytes /= 2; });
 }
 bool objects_overlap(Function& f, Place& place) {
   if (f.shared.size() < 2) {
     return false;
   }
-  return change_shared(f, place, [](auto& s) { return s.layout->offset_bytes > 0; }, [](auto& s) { s.layout->offset_bytes = 0; });
+  return change_shared(
+      f, place, [](auto& s) { return s.layout->offset_bytes > 0; }, [](auto& s) { s.layout->offset_bytes = 0; });
 }
 bool object_misplaced(Function& f, Place& place) {
   return change_shared(f, place, [](auto&) { return true; }, [](auto& s) { s.layout->offset_bytes += 2; });
@@ -320,30 +368,46 @@ bool rows_overlap(Function& f, Place& place) {
       });
 }
 bool other_swizzle(Function& f, Place& place) {
-  return change_shared(f, place, [](auto&) { return true; },
-                       [](auto& s) {
-                         auto wide = layout::Swizzle::make(3, 4, 3);
-                         s.layout->swizzle = s.layout->swizzle.is_identity() && wide ? *wide : layout::Swizzle();
-                       });
+  return change_shared(
+      f, place, [](auto&) { return true; },
+      [](auto& s) {
+        auto wide = layout::Swizzle::make(3, 4, 3);
+        s.layout->swizzle = s.layout->swizzle.is_identity() && wide ? *wide : layout::Swizzle();
+      });
 }
 bool swizzle_in_vector(Function& f, Place& place) {
-  return change_shared(f, place, [](auto&) { return true; },
-                       [](auto& s) {
-                         if (auto fine = layout::Swizzle::make(2, 2, 3)) {
-                           s.layout->swizzle = *fine;
-                         }
-                       });
+  return change_shared(
+      f, place, [](auto&) { return true; },
+      [](auto& s) {
+        if (auto fine = layout::Swizzle::make(2, 2, 3)) {
+          s.layout->swizzle = *fine;
+        }
+      });
 }
 
 // --- places ----------------------------------------------------------------------------------------------------------
 
-bool global_read_by_one(Function& f, Place& place) { return shift_slice(f, place, regions_read, true, true); }
-bool global_read_by_tile(Function& f, Place& place) { return shift_slice(f, place, regions_read, true, false); }
-bool global_write_by_one(Function& f, Place& place) { return shift_slice(f, place, regions_written, true, true); }
-bool global_write_by_tile(Function& f, Place& place) { return shift_slice(f, place, regions_written, true, false); }
-bool shared_read_moved(Function& f, Place& place) { return shift_slice(f, place, regions_read, false, false); }
-bool shared_read_by_one(Function& f, Place& place) { return shift_slice(f, place, regions_read, false, true); }
-bool shared_write_moved(Function& f, Place& place) { return shift_slice(f, place, regions_written, false, false); }
+bool global_read_by_one(Function& f, Place& place) {
+  return shift_slice(f, place, regions_read, true, true);
+}
+bool global_read_by_tile(Function& f, Place& place) {
+  return shift_slice(f, place, regions_read, true, false);
+}
+bool global_write_by_one(Function& f, Place& place) {
+  return shift_slice(f, place, regions_written, true, true);
+}
+bool global_write_by_tile(Function& f, Place& place) {
+  return shift_slice(f, place, regions_written, true, false);
+}
+bool shared_read_moved(Function& f, Place& place) {
+  return shift_slice(f, place, regions_read, false, false);
+}
+bool shared_read_by_one(Function& f, Place& place) {
+  return shift_slice(f, place, regions_read, false, true);
+}
+bool shared_write_moved(Function& f, Place& place) {
+  return shift_slice(f, place, regions_written, false, false);
+}
 
 bool swap_coordinates(Function& f, Place& place) {
   return in_ops(f, [&](Op& op) {
@@ -395,10 +459,12 @@ bool fewer_tiles(Function& f, Place& place) {
   });
 }
 bool trip_less(Function& f, Place& place) {
-  return change_loop(f, place, any_loop, [&](ir::ForOp& loop) { loop.end = f.exprs.sub(loop.end, f.exprs.constant(loop.step)); });
+  return change_loop(f, place, any_loop,
+                     [&](ir::ForOp& loop) { loop.end = f.exprs.sub(loop.end, f.exprs.constant(loop.step)); });
 }
 bool trip_more(Function& f, Place& place) {
-  return change_loop(f, place, any_loop, [&](ir::ForOp& loop) { loop.end = f.exprs.add(loop.end, f.exprs.constant(loop.step)); });
+  return change_loop(f, place, any_loop,
+                     [&](ir::ForOp& loop) { loop.end = f.exprs.add(loop.end, f.exprs.constant(loop.step)); });
 }
 bool begin_later(Function& f, Place& place) {
   return change_loop(f, place, any_loop,
@@ -413,9 +479,8 @@ bool trip_floor(Function& f, Place& place) {
       });
 }
 bool body_of_first(Function& f, Place& place) {
-  return change_loop(
-      f, place, any_loop,
-      [&](ir::ForOp& loop) { replace_in_block(f, loop.body, {{loop.variable, loop.begin}}); });
+  return change_loop(f, place, any_loop,
+                     [&](ir::ForOp& loop) { replace_in_block(f, loop.body, {{loop.variable, loop.begin}}); });
 }
 bool negate_condition(Function& f, Place& place) {
   return in_ops(f, [&](Op& op) {
@@ -544,7 +609,9 @@ bool store_twice(Function& f, Place& place) {
     return false;
   });
 }
-bool drop_store(Function& f, Place& place) { return drop(f, place, is<ir::StoreOp>); }
+bool drop_store(Function& f, Place& place) {
+  return drop(f, place, is<ir::StoreOp>);
+}
 
 // --- registers -------------------------------------------------------------------------------------------------------
 
@@ -565,8 +632,12 @@ bool swap_modes(Function& f, Place& place, bool of_threads) {
     return false;
   });
 }
-bool swap_thread_modes(Function& f, Place& place) { return swap_modes(f, place, true); }
-bool swap_value_modes(Function& f, Place& place) { return swap_modes(f, place, false); }
+bool swap_thread_modes(Function& f, Place& place) {
+  return swap_modes(f, place, true);
+}
+bool swap_value_modes(Function& f, Place& place) {
+  return swap_modes(f, place, false);
+}
 bool swap_map_modes(Function& f, Place& place) {
   return in_ops(f, [&](Op& op) {
     auto* copy = as<ir::CopyOp>(op);
@@ -641,7 +712,8 @@ bool other_arithmetic(Function& f, Place& place) {
   return in_ops(f, [&](Op& op) {
     auto* e = as<ir::ElementwiseOp>(op);
     using Kind = ir::ElementwiseKind;
-    if (e == nullptr || (e->kind != Kind::Add && e->kind != Kind::Sub && e->kind != Kind::Mul && e->kind != Kind::Maximum) ||
+    if (e == nullptr ||
+        (e->kind != Kind::Add && e->kind != Kind::Sub && e->kind != Kind::Mul && e->kind != Kind::Maximum) ||
         !place.here(op)) {
       return false;
     }
@@ -747,7 +819,9 @@ constexpr Operator kOperators[] = {
 
 }  // namespace
 
-std::span<const Operator> operators() { return kOperators; }
+std::span<const Operator> operators() {
+  return kOperators;
+}
 
 int count_places(const Operator& op, const ir::Function& function) {
   // No place is wanted, so nothing is changed but the copy's expression pool.

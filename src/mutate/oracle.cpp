@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mutate/oracle.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 
@@ -132,8 +131,9 @@ std::optional<std::string> Oracle::find_wrong(const ir::Function& mutant) const 
     options.max_violations = 1;
     emulator::Hunt hunt = emulator::hunt(mutant, launch.problem, schedules_, options);
     if (!hunt.run.is_good()) {
-      return fmt::format("{}: {}", sizes,
-                         hunt.run.reading_error ? hunt.run.reading_error->message : emulator::to_string(hunt.run.violations[0]));
+      return fmt::format(
+          "{}: {}", sizes,
+          hunt.run.reading_error ? hunt.run.reading_error->message : emulator::to_string(hunt.run.violations[0]));
     }
     steps += hunt.run.steps * static_cast<int64_t>(schedules_.size());
     if (steps > kMaxSteps) {

@@ -10,9 +10,9 @@
 
 namespace tw::mutate {
 
-// The emulator's opinion of lowered programs that claim to be one source program: launches that meet tiles and trip counts
-// in different ways, the source's outputs for each, and schedules that put the mildest first. It uses no verdict of the
-// verifier.
+// The emulator's opinion of lowered programs that claim to be one source program: launches that meet tiles and trip
+// counts in different ways, the source's outputs for each, and schedules that put the mildest first. It uses no verdict
+// of the verifier.
 class Oracle {
  public:
   // REQUIRES: both outlive the oracle.

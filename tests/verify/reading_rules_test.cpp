@@ -51,7 +51,8 @@ Checked check_program(const std::string& text, const spec::Computation* task = n
     return fail();
   }
   auto machine = sema::machine_of(kernels->front(), "", sink);
-  auto function = sema::lower_kernel(*module, kernels->front(), kernels->front().configurations.front(), **machine, sink);
+  auto function =
+      sema::lower_kernel(*module, kernels->front(), kernels->front().configurations.front(), **machine, sink);
   if (!function) {
     return fail();
   }
@@ -175,9 +176,14 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"gemm_wrong_rows", kGemm, {"A[bm*32:+32", "A[bn*32:+32"}, "check-failed"},
         Case{"gemm_row_moves_with_k", kGemm, {"A[bm*32:+32", "A[bm*32 + k:+32"}, "k-slice-mismatch"},
         Case{"gemm_floor", kGemm, {"range(cdiv(K, 16))", "range(K // 16)"}, "coverage-of-names"},
-        Case{"gemm_floor_unchecked", kGemm, {"range(cdiv(K, 16))", "range(K // 16)", "CHECK", "pass"}, "contraction-coverage"},
-        Case{"gemm_floor_assumed", kGemm,
-             {"range(cdiv(K, 16))", "range(K // 16)", "    for bm", "    assume(K % 16 == 0)\n    for bm"}, ""},
+        Case{"gemm_floor_unchecked",
+             kGemm,
+             {"range(cdiv(K, 16))", "range(K // 16)", "CHECK", "pass"},
+             "contraction-coverage"},
+        Case{"gemm_floor_assumed",
+             kGemm,
+             {"range(cdiv(K, 16))", "range(K // 16)", "    for bm", "    assume(K % 16 == 0)\n    for bm"},
+             ""},
         Case{"gemm_pad_of_one", kGemm, {"k*16:+16])", "k*16:+16], fill=1.0)"}, "pad-reaches-output"},
         Case{"gemm_misses_rows", kGemm, {"tiles(cdiv(M, 32)", "tiles(M // 32"}, "output-coverage"},
         Case{"gemm_overlapping_tiles", kGemm, {"D[bm*32", "D[bm*16"}, "output-coverage"},

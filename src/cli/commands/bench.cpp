@@ -36,12 +36,13 @@ Result<std::vector<std::string>> kernel_files(const Options& options) {
 }
 
 void print_progress(const mutate::MutantResult& r, size_t done, size_t all, const std::string& file) {
-  const std::string_view emulator = !r.is_built                                  ? "not built"
+  const std::string_view emulator = !r.is_built                                 ? "not built"
                                     : r.emulator == mutate::EmulatorSays::Wrong ? "wrong"
-                                                                                 : "right";
+                                                                                : "right";
   fmt::print(stderr, "[{}/{}] {} of {}: {}{}{}{}\n", done, all, r.mutant.name(), file, emulator,
              r.is_built ? fmt::format(" on the emulator, {}", verify::name_of(r.verdict)) : "",
-             r.verdict == verify::Verdict::Refuted && !r.is_replayed ? ", not replayed" : "", r.is_missed() ? " MISSED" : "");
+             r.verdict == verify::Verdict::Refuted && !r.is_replayed ? ", not replayed" : "",
+             r.is_missed() ? " MISSED" : "");
 }
 
 ExitCode bench_mutants(const Options& options) {
@@ -88,8 +89,8 @@ ExitCode bench_mutants(const Options& options) {
     print_json(record);
   } else {
     std::string out;
-    for (std::string_view key : {"seed", "mutants", "not_built", "emulator_wrong", "refuted", "unknown", "missed", "false_alarms",
-                                 "replayed"}) {
+    for (std::string_view key : {"seed", "mutants", "not_built", "emulator_wrong", "refuted", "unknown", "missed",
+                                 "false_alarms", "replayed"}) {
       out += fmt::format("{:<15} {}\n", key, json::write(*record.find(key)));
     }
     for (const json::Value& entry : record.find("missed_list")->as_array()) {
