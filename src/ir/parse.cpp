@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads what print.cpp writes: one statement a line, blocks between braces. Every rule stops at the first thing it does
 // not expect; the error names the line and what was expected there.
+#include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
 #include <map>
@@ -298,6 +299,8 @@ class Parser {
       tensor(line);
     } else if (line.accept("assume")) {
       assumption(line);
+    } else if (line.accept("wide")) {
+      wide_expr(line);
     } else if (line.accept("shared")) {
       shared_object(line);
     } else if (line.accept("value")) {
@@ -350,6 +353,14 @@ class Parser {
       a.condition = expr(line);
     }
     f_.assumptions.push_back(a);
+  }
+
+  void wide_expr(Line& line) {
+    const ExprId id = expr(line);
+    if (!id.is_valid()) {
+      throw Stop{"an expression"};
+    }
+    f_.wide_exprs.insert(std::ranges::lower_bound(f_.wide_exprs, id), id);
   }
 
   void shared_object(Line& line) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 #include "base/sha256.h"
 #include "ir/names.h"
@@ -158,6 +159,18 @@ class Printer {
       const Value& v = f_.values[i];
       line(fmt::format("value %{} {} {}{}{}", i, tw::name_of(v.element), ints(v.shape), v.is_pinned ? " pinned" : "",
                        v.layout ? " " + v.layout->to_string() : ""));
+    }
+    wide_exprs();
+  }
+
+  // By their text, so that the order does not depend on how the pool grew.
+  void wide_exprs() {
+    std::set<std::string> texts;
+    for (ExprId id : f_.wide_exprs) {
+      texts.insert(expr(id));
+    }
+    for (const std::string& text : texts) {
+      line("wide " + text);
     }
   }
 

@@ -526,6 +526,18 @@ TEST(ChooseWidths, prefetch_index_is_wide_and_tile_index_narrow) {
   EXPECT_TRUE(has_prefetch);
 }
 
+TEST(ChooseWidths, the_text_form_names_the_wide_expressions) {
+  ir::Function f = lowered(testing::gemm({}));
+  const std::string text = ir::print(f);
+  auto again = ir::parse(text);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(ir::print(*again), text);
+  EXPECT_EQ(again->wide_exprs.size(), f.wide_exprs.size());
+  ir::Function narrow = f;
+  narrow.wide_exprs.clear();
+  EXPECT_NE(ir::ir_hash(narrow), ir::ir_hash(f));
+}
+
 // ---- the pipeline itself
 
 TEST(Pipeline, reports_every_pass_in_order_and_ends_lowered) {

@@ -62,10 +62,15 @@ def row_sum(X: In[f32, (R, N)], S: Out[f32, (R,)]):
         store(total, S[r:+1])
 )";
 
-struct Lowered {
-  ir::Function source;
-  ir::Function function;
-};
+constexpr std::string_view kFlat = R"(
+from tilewright import *
+
+@kernel(target="sm_80", threads=128)
+def flat(X: In[f32, (R * N,)], D: Out[f32, (R, N)]):
+    for r in tiles(R):
+        for k in range(cdiv(N, 512)):
+            store(load(X[r*N + k*512:+512]), D[r, k*512:+512])
+)";
 
 std::optional<ir::Function> source_of(std::string_view text) {
   diag::SourceManager sources;
@@ -94,7 +99,7 @@ verify::Verdict verdict_of(const ir::Function& source, const ir::Function& lower
 }
 
 const std::vector<std::string_view>& programs() {
-  static const std::vector<std::string_view> all{kPipelined, kStaged, kRowSum};
+  static const std::vector<std::string_view> all{kPipelined, kStaged, kRowSum, kFlat};
   return all;
 }
 

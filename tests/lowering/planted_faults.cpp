@@ -362,10 +362,18 @@ bool partial_result_only(Function& function) {
   });
 }
 
+// A pipeline's prefetch index is wide too, but fits 32 bits under the condition that it is used in: only a product of
+// two unknowns surely does not.
 bool all_narrow(Function& function) {
-  const bool had = !function.wide_exprs.empty();
-  function.wide_exprs.clear();
-  return had;
+  const bool has_product = std::ranges::any_of(function.wide_exprs, [&](ir::ExprId id) {
+    const ir::ExprNode& node = function.exprs.node(id);
+    return node.kind == ir::ExprKind::Mul && !function.exprs.constant_value(node.operands[0]) &&
+           !function.exprs.constant_value(node.operands[1]);
+  });
+  if (has_product) {
+    function.wide_exprs.clear();
+  }
+  return has_product;
 }
 
 }  // namespace
