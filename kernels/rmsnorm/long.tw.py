@@ -10,7 +10,7 @@ def rmsnorm_long(X: In[f32, (R, N)], gamma: In[f32, (N,)], Y: Out[f32, (R, N)], 
         for k in range(cdiv(N, C)):
             x = load(X[r*BR:+BR, k*C:+C])
             square = square + reduce(x * x, axis=1, op=add)
-        check(square, lambda i: dict(R=r*BR + i))
+        check(square, lambda i: dict(R=r*BR + i), over=dict(N=range(N)))
         scale = rsqrt(square / N.to(f32) + 1e-6)
         for k in range(cdiv(N, C)):
             y = load(X[r*BR:+BR, k*C:+C]) * scale[:, None] * load(gamma[k*C:+C])[None, :]

@@ -13,7 +13,7 @@ def softmax_long(X: In[f32, (R, N)], Y: Out[f32, (R, N)], BR: const = 1, C: cons
         for k in range(cdiv(N, C)):
             x = load(X[r*BR:+BR, k*C:+C], fill=-inf)
             total = total + reduce(exp(x - top[:, None]), axis=1, op=add)
-        check(total, lambda i: dict(R=r*BR + i))
+        check(total, lambda i: dict(R=r*BR + i), over=dict(N=range(N)))
         for k in range(cdiv(N, C)):
             x = load(X[r*BR:+BR, k*C:+C], fill=-inf)
             y = exp(x - top[:, None]) / total[:, None]

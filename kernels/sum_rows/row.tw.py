@@ -8,5 +8,5 @@ def sum_rows(X: In[f32, (R, N)], S: Out[f32, (R,)], BR: const = 8, C: const = 10
         total = zeros(f32, (BR,))
         for k in range(cdiv(N, C)):
             total = total + reduce(load(X[r*BR:+BR, k*C:+C]), axis=1, op=add)
-        check(total, lambda i: dict(R=r*BR + i))
+        check(total, lambda i: dict(R=r*BR + i), over=dict(N=range(N)))
         store(total, S[r*BR:+BR])

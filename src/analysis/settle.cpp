@@ -142,7 +142,7 @@ TermId Settler::visit(TermId term, Facts& facts) {
       } else {
         TermId yes = scoped(n.condition, n.operands[0]);
         TermId no = scoped(ints_.negate(n.condition), n.operands[1]);
-        result = values_.select(n.condition, yes, no);
+        result = choose(n.condition, yes, no, facts);
       }
       break;
     }
@@ -172,6 +172,57 @@ TermId Settler::visit(TermId term, Facts& facts) {
   --depth_;
   memo_.back().emplace(term, result);
   return result;
+}
+
+// A side that is the other one wherever it is taken needs no choice.
+TermId Settler::choose(CondId condition, TermId yes, TermId no, Facts& facts) {
+  for (bool side : {true, false}) {
+    FactScope scope(facts);
+    facts.assume(side ? condition : ints_.negate(condition));
+    if (is_same(yes, no, facts)) {
+      return side ? no : yes;
+    }
+  }
+  return values_.select(condition, yes, no);
+}
+
+// The same value under the facts: equal up to indices that are proved equal. Reductions must be equal as they stand.
+bool Settler::is_same(TermId a, TermId b, Facts& facts) {
+  if (a == b) {
+    return true;
+  }
+  const TermNode x = values_.node(a), y = values_.node(b);
+  if (x.kind != y.kind || x.type != y.type || x.operands.size() != y.operands.size()) {
+    return false;
+  }
+  switch (x.kind) {
+    case TermKind::Leaf: {
+      if (x.index != y.index || x.number != y.number || x.coords.size() != y.coords.size()) {
+        return false;
+      }
+      for (size_t i = 0; i < x.coords.size(); ++i) {
+        if (!env_.prover.proves(facts, ints_.eq(x.coords[i], y.coords[i]))) {
+          return false;
+        }
+      }
+      return true;
+    }
+    case TermKind::Apply:
+      if (x.function != y.function || x.integer != y.integer || x.condition != y.condition) {
+        return false;
+      }
+      [[fallthrough]];
+    case TermKind::Product: {
+      for (size_t i = 0; i < x.operands.size(); ++i) {
+        if (!is_same(x.operands[i], y.operands[i], facts)) {
+          return false;
+        }
+      }
+      return true;
+    }
+    default:
+      return false;
+  }
 }
 
 bool Settler::is_finite(TermId term) {
@@ -388,7 +439,8 @@ TermId Settler::reduce(TermId term, Facts& facts) {
       if (width && *width <= 0) {
         return values_.constant(Values::neutral(n.reduce), n.type);
       }
-      if (width && *width == 1) {
+      // While ranges still join, a range of one value may be the neighbour of another.
+      if (width && *width == 1 && may_clip_) {
         domain::Substitution at{{binders[i].var, binders[i].lo}};
         body = values_.substitute(body, at);
         for (size_t j = i + 1; j < binders.size(); ++j) {

@@ -34,6 +34,8 @@ class Settler {
  private:
   TermId visit(TermId term, domain::Facts& facts);
   TermId leaf(const TermNode& node, TermId term, domain::Facts& facts);
+  TermId choose(CondId condition, TermId yes, TermId no, domain::Facts& facts);
+  bool is_same(TermId a, TermId b, domain::Facts& facts);
   TermId reduce(TermId term, domain::Facts& facts);
   TermId accumulate(const TermNode& node, std::vector<TermId> operands, domain::Facts& facts);
   TermId fold(TermId term);

@@ -159,7 +159,8 @@ TEST(Settle, TiledSumsBecomeOneSum) {
                                               values.leaf(1, ElementType::F32, {values.axis(1), ints.var(x)}, 0)));
   TermId expected = settler.settle(whole, s.facts);
   EXPECT_EQ(settler.settle(tiled_product(s, false), s.facts), expected) << values.to_string(expected);
-  EXPECT_EQ(settler.settle(tiled_product(s, true), s.facts), expected);
+  const TermId split = settler.settle(tiled_product(s, true), s.facts);
+  EXPECT_EQ(split, expected) << values.to_string(split) << "\ninstead of " << values.to_string(expected);
 }
 
 TEST(Settle, APadThatIsNotNeutralStays) {
@@ -232,7 +233,9 @@ TEST(Settle, KeepsTheValue) {
                     {values.axis_var(1), pick(4)}};
       std::vector<std::vector<int64_t>> extents{{at[s.m], at[s.k]}, {at[s.n], at[s.k]}};
       Numbers numbers(s.env, extents);
-      ASSERT_EQ(numbers.value(term, at), numbers.value(settled, at)) << "seed " << seed << "\n"
+      const double before = numbers.value(term, at), after = numbers.value(settled, at);
+      ASSERT_TRUE(before == after || (std::isnan(before) && std::isnan(after)))
+          << before << " became " << after << ", seed " << seed << "\n"
                                                                      << values.to_string(term) << "\n"
                                                                      << values.to_string(settled);
     }

@@ -224,6 +224,65 @@ Tag Tagger::loop(const TermNode& n, Facts& facts) {
   return result;
 }
 
+// One of the two, by the condition.
+void Tagger::choose(Tag& result, CondId condition, const Tag& yes, const Tag& no, Facts& facts) {
+  domain::Ints& ints = env_.ints;
+  const CondId otherwise = ints.negate(condition);
+  auto proves_under = [&](CondId assumed, CondId goal) {
+    FactScope scope(facts);
+    facts.assume(assumed);
+    return env_.prover.proves(facts, goal);
+  };
+  result.doubt = !yes.doubt.empty() ? yes.doubt : no.doubt;
+  if (yes.fields.size() != no.fields.size()) {
+    result.doubt = "a choice between elements with different names";
+  }
+  for (const auto& [name, field] : yes.fields) {
+    auto other = no.fields.find(name);
+    if (other == no.fields.end()) {
+      result.doubt = "a choice between elements with different names";
+      continue;
+    }
+    if (field.is_mixed || other->second.is_mixed) {
+      result.fields.emplace(name, field.is_mixed ? field : other->second);
+      continue;
+    }
+    const CondId same = ints.eq(field.value, other->second.value);
+    TagField joined = field;
+    if (proves_under(condition, same)) {
+      joined.value = other->second.value;
+    } else if (!proves_under(otherwise, same)) {
+      joined.value = ints.select(condition, field.value, other->second.value);
+    }
+    result.fields.emplace(name, joined);
+  }
+  result.covered = yes.covered;
+  for (const auto& [name, cover] : no.covered) {
+    result.covered.try_emplace(name).first->second.is_repeated |= cover.is_repeated;
+  }
+  for (auto& [name, cover] : result.covered) {
+    auto first = yes.covered.find(name);
+    auto second = no.covered.find(name);
+    bool same = first != yes.covered.end() && second != no.covered.end() &&
+                first->second.segments.size() == second->second.segments.size();
+    for (size_t i = 0; same && i < cover.segments.size(); ++i) {
+      same = cover.segments[i].lo == second->second.segments[i].lo &&
+             cover.segments[i].hi == second->second.segments[i].hi;
+    }
+    if (!same) {
+      cover.doubt = "a choice between reductions over different ranges";
+    } else if (cover.doubt.empty()) {
+      cover.doubt = second->second.doubt;
+    }
+  }
+  for (CondId c : yes.defined) {
+    result.defined.push_back(ints.disjunction({otherwise, c}));
+  }
+  for (CondId c : no.defined) {
+    result.defined.push_back(ints.disjunction({condition, c}));
+  }
+}
+
 Tag Tagger::visit(TermId term, Facts& facts) {
   if (auto it = memo_.find(term); it != memo_.end()) {
     return it->second;
@@ -278,8 +337,9 @@ Tag Tagger::visit(TermId term, Facts& facts) {
         Tag t = visit(n.operands[side], facts);
         memo_.swap(outer_memo);
         const TermKind kind = env_.values.node(n.operands[side]).kind;
-        // A constant put in by the author is like a pad: it has no names.
-        if (kind == TermKind::Constant || kind == TermKind::Integer) {
+        // A constant put in by the author is like a pad: it has no names. Nor has a cell without a value, which `init`
+        // is about.
+        if (kind == TermKind::Constant || kind == TermKind::Integer || kind == TermKind::Uninitialized) {
           CondId other = ints.negate(here);
           result.defined.push_back(other);
           continue;
@@ -289,37 +349,7 @@ Tag Tagger::visit(TermId term, Facts& facts) {
       if (sides.size() == 1) {
         join(result, sides[0], false, facts);
       } else if (sides.size() == 2) {
-        std::vector<CondId> defined = std::move(sides[0].defined);
-        defined.insert(defined.end(), sides[1].defined.begin(), sides[1].defined.end());
-        sides[0].defined.clear();
-        sides[1].defined.clear();
-        // One of the two: equal values stay, others are not modelled.
-        for (const auto& [name, field] : sides[0].fields) {
-          auto it = sides[1].fields.find(name);
-          if (it == sides[1].fields.end() || it->second.value != field.value) {
-            result.doubt = "a choice between elements with different tags";
-          }
-        }
-        if (sides[1].fields.size() != sides[0].fields.size()) {
-          result.doubt = "a choice between elements with different tags";
-        }
-        std::string doubt = result.doubt;
-        join(result, sides[0], false, facts);
-        if (!doubt.empty()) {
-          result.doubt = doubt;
-        }
-        for (auto& [name, cover] : result.covered) {
-          auto it = sides[1].covered.find(name);
-          bool same = it != sides[1].covered.end() && it->second.segments.size() == cover.segments.size();
-          for (size_t i = 0; same && i < cover.segments.size(); ++i) {
-            same =
-                cover.segments[i].lo == it->second.segments[i].lo && cover.segments[i].hi == it->second.segments[i].hi;
-          }
-          if (!same) {
-            cover.doubt = "a choice between reductions over different ranges";
-          }
-        }
-        result.defined.insert(result.defined.end(), defined.begin(), defined.end());
+        choose(result, n.condition, sides[0], sides[1], facts);
       }
       break;
     }

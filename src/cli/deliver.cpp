@@ -96,11 +96,26 @@ Result<std::string> joined(const std::string& fast, const std::string& general) 
   return syntax::print(module);
 }
 
+constexpr const char* kDelivered[] = {"kernel.tw.py", "kernel.cu", "proof.json", "report.html"};
+
 }  // namespace
+
+Status prepare_delivery(const std::string& folder) {
+  TW_TRY_STATUS(os::make_folders(folder));
+  for (const char* name : kDelivered) {
+    if (const std::string path = os::join_path(folder, name); os::is_folder(path)) {
+      return fail(Error{fmt::format("cannot write `{}`", path), {"it is a folder"}});
+    }
+  }
+  // The only sure test of a right to make files.
+  TW_TRY(const os::TempFolder probe, os::TempFolder::make(".tilewright", folder));
+  return {};
+}
 
 Status deliver(const std::string& folder, const task::Task& task, const agent::RunResult& result,
                const std::string& target, store::Store& store, const std::string& run_id) {
   TW_TRY_STATUS(os::make_folders(folder));
+  std::vector<std::pair<std::string, std::string>> files;
   if (result.best) {
     TW_TRY(const agent::CheckOutcome fast, check_again(result.best->text, task, target));
     std::string program = result.best->text;
@@ -125,15 +140,16 @@ Status deliver(const std::string& folder, const task::Task& task, const agent::R
     proof.set("dispatch",
               json::Object{{"serves_whole_domain", result.best->narrowing.empty() || result.general.has_value()}});
     proof.set("kernels", std::move(kernels));
-    TW_TRY_STATUS(os::write_file_atomic(os::join_path(folder, "kernel.tw.py"), program));
-    TW_TRY_STATUS(os::write_file_atomic(os::join_path(folder, "kernel.cu"), source));
-    TW_TRY_STATUS(os::write_file_atomic(os::join_path(folder, "proof.json"), json::write(proof, 2) + "\n"));
+    files = {{os::join_path(folder, "kernel.tw.py"), program},
+             {os::join_path(folder, "kernel.cu"), source},
+             {os::join_path(folder, "proof.json"), json::write(proof, 2) + "\n"}};
   }
   auto collected = report::collect(store, run_id);
   if (!collected) {
     return fail(collected.error().error);
   }
-  return os::write_file_atomic(os::join_path(folder, "report.html"), report::to_html(*collected));
+  files.emplace_back(os::join_path(folder, "report.html"), report::to_html(*collected));
+  return os::write_files_atomic(files);
 }
 
 }  // namespace tw::cli

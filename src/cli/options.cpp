@@ -196,25 +196,22 @@ Parsed parse_options(int argc, char** argv) {
     grammar.app().parse(argc, argv);
     grammar.finish();
   } catch (const CLI::CallForHelp&) {
-    std::cout << grammar.app().help();
-    return {std::nullopt, ExitCode::Good};
+    return {std::nullopt, ExitCode::Good, grammar.app().help()};
   } catch (const CLI::CallForAllHelp&) {
-    std::cout << grammar.app().help("", CLI::AppFormatMode::All);
-    return {std::nullopt, ExitCode::Good};
+    return {std::nullopt, ExitCode::Good, grammar.app().help("", CLI::AppFormatMode::All)};
   } catch (const CLI::CallForVersion&) {
-    std::cout << version_text() << "\n";
-    return {std::nullopt, ExitCode::Good};
+    return {std::nullopt, ExitCode::Good, version_text() + "\n"};
   } catch (const CLI::Error& error) {
     std::cerr << "tilewright: error[TW8001]: the command line is not understood: " << error.what()
               << "\n  see `tilewright --help`, or `tilewright COMMAND --help`\n";
-    return {std::nullopt, ExitCode::Usage};
+    return {std::nullopt, ExitCode::Usage, {}};
   }
   Options options = std::move(grammar.options());
   options.command_line = "tilewright";
   for (int i = 1; i < argc; ++i) {
     options.command_line += " " + quoted(argv[i]);
   }
-  return {std::move(options), ExitCode::Good};
+  return {std::move(options), ExitCode::Good, {}};
 }
 
 }  // namespace tw::cli

@@ -55,10 +55,13 @@ struct Options {
   std::string step;
 };
 
-// Parses the command line. An exit code instead of options when help or the version was printed, or the usage is wrong.
+// Parses the command line. An exit code instead of options when help or the version was asked for, or the usage is wrong
+// (which is said on stderr).
 struct Parsed {
   std::optional<Options> options;
   ExitCode exit_code = ExitCode::Good;
+  // Help or the version, for standard output.
+  std::string text;
 };
 Parsed parse_options(int argc, char** argv);
 

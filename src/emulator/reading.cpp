@@ -56,6 +56,9 @@ class BlockRun {
         }
         return fail(std::move(error));
       }
+      if (options_.watch && options_.watch->op_id == op_->id && values_[options_.watch->value.index] != nullptr) {
+        options_.watch->seen(values_[options_.watch->value.index]);
+      }
     }
     return {};
   }
@@ -597,7 +600,9 @@ ReadingMemory::ReadingMemory(const BoundProblem& bound, const Problem& problem) 
 Result<BlockReading, ReadingError> read_block(const BoundProblem& bound, int64_t block, const ReadingOptions& options,
                                               bool with_trace, ReadingMemory& memory) {
   BlockReading out;
-  TW_TRY(out.walk, walk_block(bound, block, options.limits));
+  WalkLimits limits = options.limits;
+  limits.with_checks = options.watch.has_value();
+  TW_TRY(out.walk, walk_block(bound, block, limits));
   auto done = BlockRun(bound, options, with_trace, memory, out).run();
   if (!done) {
     return fail(std::move(done).error());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -19,6 +20,13 @@ namespace tw::emulator {
 // The first half of the emulator: the reading R(P) executed directly, on a function of any stage. A block is one unit;
 // tiles are whole arrays; there are no layouts, no slots, no barriers. `commit`, `drain` and `sync` do nothing.
 
+// A value to look at each time that an op (a `check` too) has run, also when the reading stops later.
+struct Watch {
+  uint32_t op_id = 0;
+  ir::ValueId value;
+  std::function<void(const TilePtr&)> seen;
+};
+
 struct ReadingOptions {
   // Which blocks to run; empty: all.
   std::vector<int64_t> blocks;
@@ -29,6 +37,7 @@ struct ReadingOptions {
   bool mma_in_any_order = false;
   // Complain about Out elements that no block wrote; only when all blocks run.
   bool check_coverage = true;
+  std::optional<Watch> watch;
 };
 
 // Write instances that a read gets, as instance + 1; kIncoming: the value at launch; kOutside: a pad.

@@ -78,15 +78,13 @@ class Evaluation {
       case FloorDiv:
       case Mod:
       case CeilDiv: {
-        if (b == 0) {
+        // A divisor must be positive (docs/language.md): what C does with a negative one is another operation.
+        if (b <= 0) {
           return fail(make_error(ReadingErrorKind::DivisionByZero,
-                                 fmt::format("`{}` divides {} by zero", function_.exprs.to_string(id), a)));
+                                 fmt::format("`{}` divides {} by {}, which is not positive",
+                                             function_.exprs.to_string(id), a, b)));
         }
-        if (a == INT64_MIN && b == -1) {
-          overflow = true;
-          break;
-        }
-        const int64_t floor = a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+        const int64_t floor = a / b - ((a % b != 0 && a < 0) ? 1 : 0);
         out = kind == FloorDiv ? floor : kind == Mod ? a - floor * b : floor + (floor * b != a ? 1 : 0);
         break;
       }
@@ -327,7 +325,9 @@ class Walker {
     instance->scalar = scalar;
     return {};
   }
-  Done visit(const ir::Op&, const ir::CheckOp&) { return {}; }
+  Done visit(const ir::Op& op, const ir::CheckOp&) {
+    return limits_.with_checks ? with_regions(op, nullptr, nullptr) : Done{};
+  }
   template <class Body>
   Done visit(const ir::Op& op, const Body&) {
     TW_TRY_STATUS(with_regions(op, nullptr, nullptr));

@@ -66,6 +66,8 @@ struct Walk {
 
 struct WalkLimits {
   size_t instances = 4'000'000;
+  // `check`s are instances too. They do nothing.
+  bool with_checks = false;
 };
 
 // Evaluates an expression; the error is an overflow, a division by zero or a symbol without a value.

@@ -19,8 +19,8 @@ size_t below(std::mt19937_64& random, size_t limit) {
   return static_cast<size_t>(random() % limit);
 }
 
-void set_verdict(MutantResult& out, const driver::CompiledKernel& kernel, const ir::Function& mutant) {
-  diag::SourceManager sources;
+void set_verdict(MutantResult& out, const driver::CompiledKernel& kernel, const ir::Function& mutant,
+                 const diag::SourceManager& sources) {
   diag::Sink sink;
   const verify::Report report = verify::check(kernel.source, mutant, {}, sink);
   out.verdict = report.verdict;
@@ -39,7 +39,8 @@ void set_verdict(MutantResult& out, const driver::CompiledKernel& kernel, const 
   }
 }
 
-MutantResult judge(const Mutant& mutant, const driver::CompiledKernel& kernel, const Oracle& oracle) {
+MutantResult judge(const Mutant& mutant, const driver::CompiledKernel& kernel, const Oracle& oracle,
+                   const diag::SourceManager& sources) {
   MutantResult out{mutant};
   ir::Function changed = kernel.lowered;
   Place place(mutant.place);
@@ -53,7 +54,7 @@ MutantResult judge(const Mutant& mutant, const driver::CompiledKernel& kernel, c
   auto wrong = oracle.find_wrong(changed);
   out.emulator = wrong ? EmulatorSays::Wrong : EmulatorSays::Right;
   out.finding = wrong.value_or("");
-  set_verdict(out, kernel, changed);
+  set_verdict(out, kernel, changed, sources);
   return out;
 }
 
@@ -126,7 +127,8 @@ std::vector<Mutant> choose(const std::vector<Subject>& subjects, const CampaignO
   return out;
 }
 
-Campaign run_campaign(const std::vector<Subject>& subjects, const CampaignOptions& options) {
+Campaign run_campaign(const std::vector<Subject>& subjects, const CampaignOptions& options,
+                      const diag::SourceManager& sources) {
   Campaign out;
   out.seed = options.seed;
   const std::vector<Mutant> mutants = choose(subjects, options);
@@ -147,7 +149,7 @@ Campaign run_campaign(const std::vector<Subject>& subjects, const CampaignOption
         out.wrong_originals.push_back(fmt::format("{}: {}", subject.file, wrong.value_or("no launch could be made")));
       }
     }
-    out.results.push_back(judge(mutant, *subject.kernel, *oracle));
+    out.results.push_back(judge(mutant, *subject.kernel, *oracle, sources));
     if (options.progress) {
       options.progress(out.results.back(), out.results.size(), mutants.size());
     }

@@ -76,7 +76,9 @@ struct Campaign {
 // Operators take turns, so that none dominates; within one, kernels and places are drawn by the seed.
 std::vector<Mutant> choose(const std::vector<Subject>& subjects, const CampaignOptions& options);
 
-Campaign run_campaign(const std::vector<Subject>& subjects, const CampaignOptions& options);
+// `sources` holds the files of the subjects: counterexamples name places in them.
+Campaign run_campaign(const std::vector<Subject>& subjects, const CampaignOptions& options,
+                      const diag::SourceManager& sources);
 
 // What `tilewright bench mutants --format=json` prints: docs/mutants.md.
 json::Value to_json(const Campaign& campaign, const std::vector<Subject>& subjects, const diag::SourceManager& sources);

@@ -36,7 +36,7 @@ TEST(Mutate, TheCampaignCountsConsistentlyAndNothingWrongIsProved) {
   CampaignOptions options;
   options.count = 25;
   options.seed = 7;
-  const Campaign campaign = run_campaign(shipped.subjects, options);
+  const Campaign campaign = run_campaign(shipped.subjects, options, shipped.session.sources);
   EXPECT_EQ(campaign.results.size(), 25u);
   EXPECT_TRUE(campaign.wrong_originals.empty()) << campaign.wrong_originals.front();
   EXPECT_TRUE(campaign.false_alarms.empty()) << campaign.false_alarms.front();

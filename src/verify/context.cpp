@@ -39,7 +39,21 @@ std::optional<domain::Assignment> find_witness(Context& context, const Facts& fa
   if (auto found = domain::find_assignment(context.ints(), telling, options)) {
     return found;
   }
-  return domain::find_assignment(context.ints(), conditions, options);
+  if (auto found = domain::find_assignment(context.ints(), conditions, options)) {
+    return found;
+  }
+  // Sizes that the emulator can execute, the smaller the better.
+  for (int64_t most : {80, 300, 1000}) {
+    std::vector<CondId> small = telling;
+    for (ir::SymbolId size : context.lowered.sizes) {
+      const VarId variable = context.env.named(context.lowered.exprs.symbol(size).name);
+      small.push_back(context.ints().le(context.ints().var(variable), context.ints().constant(most)));
+    }
+    if (auto found = context.fallback.satisfy(context.ints(), small)) {
+      return found;
+    }
+  }
+  return std::nullopt;
 }
 
 std::string format_coords(const domain::Ints& ints, const std::vector<IntId>& coords,

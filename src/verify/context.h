@@ -50,6 +50,7 @@ struct Context {
   [[nodiscard]] const std::vector<analysis::CheckRecord>& checks() const {
     return reading.checks.size() >= source_reading.checks.size() ? reading.checks : source_reading.checks;
   }
+  [[nodiscard]] bool checks_are_of_source() const { return &checks() == &source_reading.checks; }
   domain::Ints& ints() { return env.ints; }
   analysis::Values& values() { return env.values; }
   // A new obligation with the next number of its kind; valid until the next one is added.

@@ -7,7 +7,8 @@
 namespace tw::verify {
 namespace {
 
-constexpr std::array<std::string_view, 5> kReplayNames{"none", "reading", "difference", "machine", "tags"};
+constexpr std::array<std::string_view, 7> kReplayNames{"none",    "reading", "difference", "machine",
+                                                       "tags",    "task",    "layout"};
 
 std::string text_or_empty(const json::Value& value, std::string_view key) {
   return value.get_string(key) ? *value.get_string(key) : "";
@@ -74,7 +75,15 @@ Result<std::vector<TouchedElement>> touched_elements(const json::Value& value) {
   return out;
 }
 
+bool flag(const json::Value& value, std::string_view key) {
+  return value.get_bool(key) && *value.get_bool(key);
+}
+
 }  // namespace
+
+std::string_view name_of(ReplayKind kind) {
+  return kReplayNames[static_cast<size_t>(kind)];
+}
 
 Result<Counterexample> counterexample_from_json(const json::Value& value) {
   TW_TRY(const std::string schema, value.get_string("schema"));
@@ -90,7 +99,12 @@ Result<Counterexample> counterexample_from_json(const json::Value& value) {
   TW_TRY(out.iterations, numbers(value, "iterations"));
   TW_TRY(out.element, integers(value, "element"));
   TW_TRY(out.elements, touched_elements(value));
-  out.is_product = value.get_bool("is_product") && *value.get_bool("is_product");
+  out.is_product = flag(value, "is_product");
+  out.is_summand = flag(value, "is_summand");
+  if (const json::Value* watched = value.find("watched"); watched != nullptr && watched->is_object()) {
+    TW_TRY(const int64_t op, watched->get_int("op"));
+    out.watched = WatchedValue{static_cast<uint32_t>(op), text_or_empty(*watched, "program") == "source"};
+  }
   out.block = int_or_nothing(value, "block");
   out.thread = int_or_nothing(value, "thread");
   out.object = text_or_empty(value, "object");

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
-#include "base/float16.h"
 #include "emulator/machine.h"
 #include "emulator/reading.h"
 #include "spec/evaluate.h"
 #include "verify/context.h"
+#include "verify/machine/layout_rules.h"
 #include "verify/machine/machine_obligations.h"
 #include "verify/machine/witness.h"
+#include "verify/replay_problem.h"
 
 namespace tw::verify {
 
@@ -20,220 +20,8 @@ using emulator::ReadingErrorKind;
 
 // Emulated work of one replay: launches larger than this are not tried.
 constexpr int64_t kMaxElements = int64_t{1} << 24;
-
-Problem problem_of(const Counterexample& cex) {
-  Problem problem;
-  for (const auto& [name, value] : cex.sizes) {
-    problem.sizes[name] = value;
-    problem.scalars[name] = static_cast<double>(value);
-  }
-  problem.seed = cex.seed;
-  return problem;
-}
-
-Problem with_scalars(const ir::Function& f, Problem problem) {
-  for (const ir::ScalarParameter& scalar : f.scalars) {
-    problem.scalars.try_emplace(scalar.name, 1.0);
-  }
-  return problem;
-}
-
-void encode(ElementType type, double value, std::byte* out) {
-  switch (type) {
-    case ElementType::Bf16: {
-      uint16_t bits = f64_to_bf16(value);
-      std::memcpy(out, &bits, sizeof bits);
-      return;
-    }
-    case ElementType::F16: {
-      uint16_t bits = f64_to_f16(value);
-      std::memcpy(out, &bits, sizeof bits);
-      return;
-    }
-    case ElementType::F32:
-    case ElementType::Tf32: {
-      auto narrow = static_cast<float>(value);
-      std::memcpy(out, &narrow, sizeof narrow);
-      return;
-    }
-    case ElementType::F64:
-      std::memcpy(out, &value, sizeof value);
-      return;
-    case ElementType::I32:
-    case ElementType::U32: {
-      auto whole = static_cast<int32_t>(value);
-      std::memcpy(out, &whole, sizeof whole);
-      return;
-    }
-    default: {
-      auto whole = static_cast<int64_t>(value);
-      std::memcpy(out, &whole, static_cast<size_t>(size_bytes(type)));
-      return;
-    }
-  }
-}
-
-double decode(ElementType type, const std::byte* in) {
-  switch (type) {
-    case ElementType::Bf16:
-    case ElementType::F16: {
-      uint16_t bits = 0;
-      std::memcpy(&bits, in, sizeof bits);
-      return type == ElementType::Bf16 ? bf16_to_f32(bits) : f16_to_f32(bits);
-    }
-    case ElementType::F32:
-    case ElementType::Tf32: {
-      float value = 0;
-      std::memcpy(&value, in, sizeof value);
-      return value;
-    }
-    case ElementType::F64: {
-      double value = 0;
-      std::memcpy(&value, in, sizeof value);
-      return value;
-    }
-    default: {
-      int64_t value = 0;
-      std::memcpy(&value, in, static_cast<size_t>(size_bytes(type)));
-      return static_cast<double>(value);
-    }
-  }
-}
-
-bool is_output(const ir::Tensor& tensor) {
-  return tensor.direction != ir::Direction::In && tensor.direction != ir::Direction::Work;
-}
-
-struct Outputs {
-  // By tensor; empty for inputs.
-  std::vector<std::vector<std::byte>> bytes;
-  std::optional<emulator::ReadingError> error;
-};
-
-Outputs outputs_of(const ir::Function& f, const Problem& problem) {
-  emulator::ReadingOptions options;
-  options.check_coverage = false;
-  emulator::Reading reading = emulator::run_reading(f, problem, options);
-  Outputs out;
-  out.error = reading.error;
-  for (uint32_t i = 0; i < f.tensors.size(); ++i) {
-    out.bytes.push_back(is_output(f.tensors[i]) && !reading.error ? reading.bytes_of(ir::TensorId(i))
-                                                                  : std::vector<std::byte>{});
-  }
-  return out;
-}
-
-// Sets one element of an input in the problem's bytes.
-Status set_element(const ir::Function& f, Problem& problem, const TouchedElement& element, double value) {
-  for (uint32_t i = 0; i < f.tensors.size(); ++i) {
-    const ir::Tensor& tensor = f.tensors[i];
-    if (tensor.name != element.tensor) {
-      continue;
-    }
-    auto bound = emulator::bind(f, problem);
-    if (!bound) {
-      return fail(bound.error().message);
-    }
-    auto bytes = emulator::initial_bytes(f, problem, ir::TensorId(i));
-    if (!bytes) {
-      return fail(bytes.error().message);
-    }
-    int64_t at = 0;
-    for (size_t d = 0; d < element.coords.size(); ++d) {
-      at += element.coords[d] * bound->tensors[i].strides[d];
-    }
-    const int width = size_bytes(tensor.element);
-    std::vector<std::byte> changed = *std::move(bytes);
-    if (at < 0 || (at + 1) * width > static_cast<int64_t>(changed.size())) {
-      return fail("`" + tensor.name + "` has no such element");
-    }
-    encode(tensor.element, value, changed.data() + at * width);
-    problem.tensors[tensor.name].bytes = std::make_shared<const std::vector<std::byte>>(std::move(changed));
-    return {};
-  }
-  return fail("no tensor `" + element.tensor + "`");
-}
-
-// The first output element that differs by more than `tolerance` of its size.
-std::optional<std::string> first_difference(const ir::Function& f, const Outputs& a, const Outputs& b,
-                                            double tolerance) {
-  for (uint32_t i = 0; i < f.tensors.size(); ++i) {
-    const ir::Tensor& tensor = f.tensors[i];
-    const int width = size_bytes(tensor.element);
-    if (a.bytes[i].size() != b.bytes[i].size()) {
-      return "`" + tensor.name + "` has another size";
-    }
-    for (size_t at = 0; at + width <= a.bytes[i].size(); at += width) {
-      double x = decode(tensor.element, a.bytes[i].data() + at), y = decode(tensor.element, b.bytes[i].data() + at);
-      bool same = x == y || (std::isnan(x) && std::isnan(y)) ||
-                  std::abs(x - y) <= tolerance * std::max({std::abs(x), std::abs(y), tolerance});
-      if (!same) {
-        return "element " + std::to_string(at / width) + " of `" + tensor.name + "` is " + std::to_string(x) +
-               " against " + std::to_string(y);
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-std::string text_of(const TouchedElement& element) {
-  std::string coords;
-  for (int64_t c : element.coords) {
-    coords += (coords.empty() ? "" : ", ") + std::to_string(c);
-  }
-  return element.tensor + "[" + coords + "]";
-}
-
-Result<std::string> replay_tags(const ir::Function& lowered, const Counterexample& cex) {
-  if (cex.elements.empty()) {
-    return fail("no element of an input is involved");
-  }
-  Problem base = with_scalars(lowered, problem_of(cex));
-  base.default_fill = emulator::Fill::Grid;
-  if (cex.is_product && cex.elements.size() >= 2) {
-    // Everything else is zero: an output that changes with the second factor shows that the two are multiplied.
-    base.default_fill = emulator::Fill::Zero;
-    Problem one = base;
-    TW_TRY_STATUS(set_element(lowered, one, cex.elements[0], 1));
-    Problem both = one;
-    TW_TRY_STATUS(set_element(lowered, both, cex.elements[1], 1));
-    Outputs first = outputs_of(lowered, one), second = outputs_of(lowered, both);
-    Problem other_only = base;
-    TW_TRY_STATUS(set_element(lowered, other_only, cex.elements[1], 1));
-    Outputs third = outputs_of(lowered, other_only);
-    for (const Outputs* out : {&first, &second, &third}) {
-      if (out->error) {
-        return fail("the reading stops: " + out->error->message);
-      }
-    }
-    if (first_difference(lowered, first, second, 1e-3) && first_difference(lowered, third, second, 1e-3)) {
-      return "with all other elements zero, the outputs show the product " + text_of(cex.elements[0]) + " * " +
-             text_of(cex.elements[1]);
-    }
-    return fail("the product does not show in an output");
-  }
-  Outputs before = outputs_of(lowered, base);
-  if (before.error) {
-    return fail("the reading stops: " + before.error->message);
-  }
-  std::string finding;
-  for (const TouchedElement& element : cex.elements) {
-    bool changes = false;
-    for (double value : {64.0, -64.0}) {
-      Problem changed = base;
-      TW_TRY_STATUS(set_element(lowered, changed, element, value));
-      Outputs after = outputs_of(lowered, changed);
-      if (after.error) {
-        return fail("the reading stops: " + after.error->message);
-      }
-      changes = changes || first_difference(lowered, before, after, 1e-6).has_value();
-    }
-    if (changes == element.reaches) {
-      return changes ? "outputs change with " + text_of(element) : "no output changes with " + text_of(element);
-    }
-  }
-  return fail("the elements do not behave as stated");
-}
+// All values that small_problems tries of three sizes, one at a time.
+constexpr size_t kHuntedProblems = 64;
 
 Result<std::string> replay_difference(const ir::Function& source, const ir::Function& lowered,
                                       const Counterexample& cex) {
@@ -418,7 +206,7 @@ std::optional<Counterexample> hunt_reading(Context& context, const std::vector<R
     at.sizes = sizes_first;
     problems.push_back(problem_of(at));
   }
-  for (Problem& p : small_problems(context.lowered, {}, 10)) {
+  for (Problem& p : small_problems(context.lowered, {}, kHuntedProblems)) {
     problems.push_back(std::move(p));
   }
   for (const Problem& raw : problems) {
@@ -439,7 +227,7 @@ std::optional<Counterexample> hunt_difference(Context& context) {
   if (!context.options.replay) {
     return std::nullopt;
   }
-  for (const Problem& raw : small_problems(context.source, {}, 6)) {
+  for (const Problem& raw : small_problems(context.source, {}, kHuntedProblems / 4)) {
     Problem problem = with_scalars(context.source, raw);
     int64_t work = work_of(context.source, problem);
     if (work < 0 || work > (int64_t{1} << 20)) {
@@ -465,7 +253,7 @@ std::optional<Counterexample> hunt_task(Context& context) {
   if (!context.options.replay) {
     return std::nullopt;
   }
-  for (const Problem& raw : small_problems(context.lowered, {}, 6)) {
+  for (const Problem& raw : small_problems(context.lowered, {}, kHuntedProblems / 4)) {
     Problem problem = with_scalars(context.lowered, raw);
     int64_t work = work_of(context.lowered, problem);
     if (work < 0 || work > (int64_t{1} << 19)) {
@@ -488,6 +276,15 @@ std::optional<Counterexample> hunt_task(Context& context) {
 
 Result<std::string> replay(const ir::Function& source, const ir::Function& lowered, const Counterexample& cex,
                            const spec::Computation* task) {
+  if (cex.replay == ReplayKind::Layout) {
+    // Layouts and resources do not depend on sizes.
+    for (const LayoutFinding& finding : check_layouts(lowered).findings) {
+      if (finding.claim == cex.claim) {
+        return "by enumeration: " + (finding.facts.empty() ? finding.claim : finding.facts.front());
+      }
+    }
+    return fail("enumeration of the layouts finds nothing of the kind");
+  }
   Problem problem = with_scalars(lowered, problem_of(cex));
   int64_t work = work_of(lowered, problem);
   if (work < 0) {
@@ -498,9 +295,10 @@ Result<std::string> replay(const ir::Function& source, const ir::Function& lower
   }
   switch (cex.replay) {
     case ReplayKind::None:
+    case ReplayKind::Layout:
       return fail("there is no way to replay it");
     case ReplayKind::Tags:
-      return replay_tags(lowered, cex);
+      return replay_tags(source, lowered, cex);
     case ReplayKind::Task:
       return task != nullptr ? replay_task(lowered, cex, *task) : fail("the task is needed to replay it");
     case ReplayKind::Difference:

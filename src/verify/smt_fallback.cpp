@@ -115,17 +115,8 @@ smt::TermId SmtFallback::of(Ints& ints, CondId id) {
   return term;
 }
 
-bool SmtFallback::implies(Ints& ints, std::span<const CondId> facts, CondId goal) {
-  smt::Query query;
-  query.name = "implies";
-  query.goal = of(ints, goal);
-  for (CondId c : facts) {
-    query.assumptions.push_back(of(ints, c));
-  }
-  // Definitions of all atoms in sight.
+std::set<AtomId> SmtFallback::add_definitions(Ints& ints, const std::vector<CondId>& conditions, smt::Query& query) {
   std::set<AtomId> seen;
-  std::vector<CondId> conditions(facts.begin(), facts.end());
-  conditions.push_back(goal);
   std::vector<IntId> open;
   auto note = [&](auto&& self, CondId id) -> void {
     const Condition& c = ints.condition(id);
@@ -165,7 +156,49 @@ bool SmtFallback::implies(Ints& ints, std::span<const CondId> facts, CondId goal
       }
     }
   }
+  return seen;
+}
+
+bool SmtFallback::implies(Ints& ints, std::span<const CondId> facts, CondId goal) {
+  smt::Query query;
+  query.name = "implies";
+  query.goal = of(ints, goal);
+  for (CondId c : facts) {
+    query.assumptions.push_back(of(ints, c));
+  }
+  std::vector<CondId> conditions(facts.begin(), facts.end());
+  conditions.push_back(goal);
+  add_definitions(ints, conditions, query);
   return solver_.prove(query).verdict == smt::Verdict::Proved;
+}
+
+std::optional<domain::Assignment> SmtFallback::satisfy(Ints& ints, const std::vector<CondId>& conditions) {
+  smt::Query query;
+  query.name = "satisfy";
+  query.goal = terms_.boolean(false);
+  for (CondId c : conditions) {
+    query.assumptions.push_back(of(ints, c));
+  }
+  const std::set<AtomId> atoms = add_definitions(ints, conditions, query);
+  const smt::Answer answer = solver_.prove(query);
+  if (answer.verdict != smt::Verdict::Refuted) {
+    return std::nullopt;
+  }
+  domain::Assignment values;
+  for (AtomId id : atoms) {
+    const Atom a = ints.atom(id);
+    if (a.kind == AtomKind::Var) {
+      auto found = answer.model.find(of(ints, id));
+      values[a.var] = found == answer.model.end() ? 0 : found->second;
+    }
+  }
+  // Products were variables of their own.
+  for (CondId c : conditions) {
+    if (ints.evaluate(c, values) != std::optional(true)) {
+      return std::nullopt;
+    }
+  }
+  return values;
 }
 
 }  // namespace tw::verify

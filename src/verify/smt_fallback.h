@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -17,9 +19,14 @@ class SmtFallback final : public domain::Fallback {
   explicit SmtFallback(int effort) : solver_(terms_, {.resource_units = 150'000U * static_cast<uint32_t>(effort)}) {}
 
   bool implies(domain::Ints& ints, std::span<const domain::CondId> facts, domain::CondId goal) override;
+  // Values that satisfy all conditions, or nullopt, which says nothing.
+  std::optional<domain::Assignment> satisfy(domain::Ints& ints, const std::vector<domain::CondId>& conditions);
   [[nodiscard]] const smt::Statistics& statistics() const { return solver_.statistics(); }
 
  private:
+  // Adds the definitions of all atoms in `conditions` to the query's assumptions; gives these atoms.
+  std::set<domain::AtomId> add_definitions(domain::Ints& ints, const std::vector<domain::CondId>& conditions,
+                                           smt::Query& query);
   smt::TermId of(domain::Ints& ints, domain::IntId id);
   smt::TermId of(domain::Ints& ints, domain::CondId id);
   smt::TermId of(domain::Ints& ints, domain::AtomId id);

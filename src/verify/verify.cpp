@@ -44,11 +44,6 @@ json::Value numbers(const std::vector<std::pair<std::string, int64_t>>& values) 
   return object;
 }
 
-std::string_view name_of(ReplayKind kind) {
-  constexpr std::string_view kNames[] = {"none", "reading", "difference", "machine", "tags", "task"};
-  return kNames[static_cast<int>(kind)];
-}
-
 // Obligations that looked at nothing because the kernel has nothing of the kind.
 bool is_empty(const Obligation& o) {
   return o.verdict == Verdict::Proved && o.compared == 0 &&
@@ -173,6 +168,11 @@ json::Value to_json(const Counterexample& cex, const diag::SourceManager& source
     }
     object.set("elements", std::move(elements));
     object.set("is_product", cex.is_product);
+    object.set("is_summand", cex.is_summand);
+  }
+  if (cex.watched) {
+    object.set("watched", json::Object{{"op", static_cast<int64_t>(cex.watched->op_id)},
+                                       {"program", cex.watched->in_source ? "source" : "lowered"}});
   }
   if (!cex.facts.empty()) {
     json::Array facts;

@@ -35,8 +35,9 @@ struct ProgramPoint {
 // How a counterexample is shown again. Reading: the source's reading, executed concretely, shows the finding.
 // Difference: the readings of source and lowered program differ at these sizes. Machine: the machine half of the
 // emulator does. Tags: the elements read by the statement, computed concretely, disagree. Task: the reading's outputs
-// differ from the task's equations.
-enum class ReplayKind : uint8_t { None, Reading, Difference, Machine, Tags, Task };
+// differ from the task's equations. Layout: enumeration of the lowered program's layouts and resources finds it again.
+enum class ReplayKind : uint8_t { None, Reading, Difference, Machine, Tags, Task, Layout };
+std::string_view name_of(ReplayKind kind);
 
 // An element of an input that meets others at the place of the failure. `reaches`: it takes part (else: it should and
 // does not).
@@ -44,6 +45,12 @@ struct TouchedElement {
   std::string tensor;
   std::vector<int64_t> coords;
   bool reaches = true;
+};
+
+// The value that tags are about: what an op of one of the two programs checks or gives.
+struct WatchedValue {
+  uint32_t op_id = 0;
+  bool in_source = false;
 };
 
 // Everything needed to see a failure: concrete sizes, the place in the iteration space, the element, both statements.
@@ -77,6 +84,9 @@ struct Counterexample {
   // Tags: elements that meet; two that are multiplied come first.
   std::vector<TouchedElement> elements;
   bool is_product = false;
+  // Tags: the elements are the factors of one summand, which is added more than once.
+  bool is_summand = false;
+  std::optional<WatchedValue> watched;
   // Further facts, a sentence each.
   std::vector<std::string> facts;
 };

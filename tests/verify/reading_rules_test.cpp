@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"staged_next_version", kStaged, {"b = load(sB[k, :", "b = load(sB[k + 1, :"}, "k-slice-mismatch"},
         Case{"staged_same_half_twice", kStaged, {"b = load(sB[k, :, i*16", "b = load(sB[k, :, 0"}, "k-slice-mismatch"},
         Case{"staged_short_prologue", kStaged, {"for k in range(2)", "for k in range(1)"}, "uninitialized-read"},
-        Case{"staged_outside", kStaged, {"i*16:+16], via=ldmatrix", "i*32:+16], via=ldmatrix"}, "out-of-bounds"},
+        Case{"staged_outside", kStaged, {"i*16:+16], via=ldmatrix", "k*16:+16], via=ldmatrix"}, "out-of-bounds"},
         Case{"softmax", kSoftmax, {}, ""},
         Case{"softmax_pad_zero", kSoftmax, {", fill=-inf", ""}, "pad-reaches-output"},
         Case{"softmax_total_of_other_row", kSoftmax, {"Y[r*8:+8", "Y[r*8 + 1:+8"}, "output-coverage"}),

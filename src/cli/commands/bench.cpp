@@ -77,7 +77,7 @@ ExitCode bench_mutants(const Options& options) {
   campaign_options.progress = [&](const mutate::MutantResult& r, size_t done, size_t all) {
     print_progress(r, done, all, subjects[r.mutant.subject].file);
   };
-  const mutate::Campaign campaign = mutate::run_campaign(subjects, campaign_options);
+  const mutate::Campaign campaign = mutate::run_campaign(subjects, campaign_options, session.sources);
   const json::Value record = mutate::to_json(campaign, subjects, session.sources);
   if (!options.output.empty()) {
     if (auto written = write_output(options.output, json::write(record, 2) + "\n"); !written) {

@@ -129,10 +129,24 @@ void print_outcome(const agent::RunResult& result, const std::string& run_id, co
                              : std::string("; no proved kernel serves the other sizes\n");
     }
   }
-  if (!folder.empty()) {
+  if (!folder.empty() && result.best) {
     text += fmt::format("written: {0}/kernel.tw.py {0}/kernel.cu {0}/proof.json {0}/report.html\n", folder);
+  } else if (!folder.empty()) {
+    text += fmt::format("written: {}/report.html; a kernel that is there is of an earlier run\n", folder);
   }
   print_result(text);
+}
+
+// Before hours of work, not after: can the results be written where they are wanted? Failures are printed.
+bool can_deliver(const Options& options) {
+  if (options.output.empty()) {
+    return true;
+  }
+  auto prepared = prepare_delivery(options.output);
+  if (!prepared) {
+    print_error(diag::codes::OutputNotWritten::kInfo, prepared.error(), options);
+  }
+  return prepared.has_value();
 }
 
 // Runs the loop under the lock of its run, records how it ended and hands over.
@@ -146,7 +160,7 @@ ExitCode drive(store::Store& store, const store::RunLock& lock, const task::Task
   auto compiler = toolchain::CudaCompiler::find(config);
   agent::Recorder recorder(store, lock, std::move(recorded));
   agent::Progress progress;
-  progress.say = [](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  progress.say = [](const std::string& line) { print_progress_line(line); };
   os::catch_interrupts();
   auto result = agent::run_loop(task, request, recorder, compiler ? &*compiler : nullptr, progress);
   if (!result) {
@@ -156,7 +170,7 @@ ExitCode drive(store::Store& store, const store::RunLock& lock, const task::Task
   }
   if (result->is_interrupted) {
     static_cast<void>(store.set_state(lock, store::RunState::Interrupted, summary_of(*result)));
-    fmt::print(stderr, "interrupted; go on with: tilewright optimize --resume={}\n", lock.run_id());
+    print_progress_line(fmt::format("interrupted; go on with: tilewright optimize --resume={}", lock.run_id()));
     return ExitCode::Interrupted;
   }
   // Delivered first: a run that is done has its results on disk.
@@ -170,8 +184,7 @@ ExitCode drive(store::Store& store, const store::RunLock& lock, const task::Task
   if (auto ended =
           store.set_state(lock, is_good ? store::RunState::Done : store::RunState::Failed, summary_of(*result));
       !ended) {
-    print_store_error(ended.error(), options);
-    return ExitCode::Usage;
+    return print_store_error(ended.error(), options);
   }
   // Once more, now that the record says how it ended.
   if (!options.output.empty()) {
@@ -189,8 +202,7 @@ ExitCode resume(store::Store& store, const Options& options) {
   if (run_id.empty()) {
     auto newest = store.newest_unfinished();
     if (!newest) {
-      print_store_error(newest.error(), options);
-      return ExitCode::Usage;
+      return print_store_error(newest.error(), options);
     }
     if (!*newest) {
       print_error(diag::codes::BadUsage::kInfo, {"there is no unfinished run to resume", {}}, options);
@@ -200,15 +212,13 @@ ExitCode resume(store::Store& store, const Options& options) {
   }
   auto resolved = store.resolve(run_id);
   if (!resolved) {
-    print_store_error(resolved.error(), options);
-    return ExitCode::Usage;
+    return print_store_error(resolved.error(), options);
   }
   auto lock = store.lock_run(*resolved);
   auto run = store.run(*resolved);
   auto steps = store.steps(*resolved);
   if (!lock || !run || !steps) {
-    print_store_error(!lock ? lock.error() : !run ? run.error() : steps.error(), options);
-    return ExitCode::Usage;
+    return print_store_error(!lock ? lock.error() : !run ? run.error() : steps.error(), options);
   }
   auto request = agent::request_from_json(run->config);
   const json::Value* task_json = run->config.find("task");
@@ -228,6 +238,9 @@ ExitCode resume(store::Store& store, const Options& options) {
     print_diagnostics(session, options.format);
     return ExitCode::Usage;
   }
+  if (!can_deliver(options)) {
+    return ExitCode::Usage;
+  }
   static_cast<void>(store.set_state(*lock, store::RunState::Running, nullptr));
   return drive(store, *lock, *task, *request, *std::move(steps), options);
 }
@@ -237,7 +250,7 @@ ExitCode resume(store::Store& store, const Options& options) {
 ExitCode optimize_command(const Options& options) {
   auto store = open_store(options, store::Access::ReadWrite);
   if (!store) {
-    return ExitCode::Usage;
+    return store.error();
   }
   if (options.resume) {
     return resume(*store, options);
@@ -266,12 +279,14 @@ ExitCode optimize_command(const Options& options) {
     print_plan(*request, *task);
     return ExitCode::Good;
   }
-  auto lock = store->create_run(task->name, agent::to_json(*request, *task));
-  if (!lock) {
-    print_store_error(lock.error(), options);
+  if (!can_deliver(options)) {
     return ExitCode::Usage;
   }
-  fmt::print(stderr, "run {} in {}\n", lock->run_id(), store->folder());
+  auto lock = store->create_run(task->name, agent::to_json(*request, *task));
+  if (!lock) {
+    return print_store_error(lock.error(), options);
+  }
+  print_progress_line(fmt::format("run {} in {}", lock->run_id(), store->folder()));
   return drive(*store, *lock, *task, *request, {}, options);
 }
 

@@ -11,24 +11,23 @@
 namespace tw::cli {
 namespace {
 
-// The store and the run that the command names; failures are printed.
+// The store and the run that the command names.
 struct Named {
-  std::optional<store::Store> store;
+  store::Store store;
   std::string run_id;
 };
 
-std::optional<Named> open_run(const Options& options, const std::string& name) {
-  Named out{open_store(options, store::Access::ReadOnly), {}};
-  if (!out.store) {
-    return std::nullopt;
+// Failures are printed.
+Result<Named, ExitCode> open_run(const Options& options, const std::string& name) {
+  auto store = open_store(options, store::Access::ReadOnly);
+  if (!store) {
+    return fail(store.error());
   }
-  auto resolved = out.store->resolve(name);
+  auto resolved = store->resolve(name);
   if (!resolved) {
-    print_store_error(resolved.error(), options);
-    return std::nullopt;
+    return fail(print_store_error(resolved.error(), options));
   }
-  out.run_id = *resolved;
-  return out;
+  return Named{*std::move(store), *resolved};
 }
 
 }  // namespace
@@ -36,12 +35,11 @@ std::optional<Named> open_run(const Options& options, const std::string& name) {
 ExitCode runs_command(const Options& options) {
   auto store = open_store(options, store::Access::ReadOnly);
   if (!store) {
-    return ExitCode::Usage;
+    return store.error();
   }
   auto runs = store->runs();
   if (!runs) {
-    print_store_error(runs.error(), options);
-    return ExitCode::Usage;
+    return print_store_error(runs.error(), options);
   }
   if (options.format == Format::Json) {
     json::Array list;
@@ -61,14 +59,16 @@ ExitCode runs_command(const Options& options) {
 
 ExitCode runs_diff_command(const Options& options) {
   auto first = open_run(options, options.files[0]);
-  auto second = open_run(options, options.files[1]);
-  if (!first || !second) {
-    return ExitCode::Usage;
+  if (!first) {
+    return first.error();
   }
-  auto difference = store::diff_runs(*first->store, first->run_id, second->run_id);
+  auto second = open_run(options, options.files[1]);
+  if (!second) {
+    return second.error();
+  }
+  auto difference = store::diff_runs(first->store, first->run_id, second->run_id);
   if (!difference) {
-    print_store_error(difference.error(), options);
-    return ExitCode::Usage;
+    return print_store_error(difference.error(), options);
   }
   if (options.format == Format::Json) {
     json::Array list;
@@ -89,12 +89,11 @@ ExitCode runs_diff_command(const Options& options) {
 ExitCode status_command(const Options& options) {
   auto named = open_run(options, options.files.front());
   if (!named) {
-    return ExitCode::Usage;
+    return named.error();
   }
-  auto run = named->store->run(named->run_id);
+  auto run = named->store.run(named->run_id);
   if (!run) {
-    print_store_error(run.error(), options);
-    return ExitCode::Usage;
+    return print_store_error(run.error(), options);
   }
   if (options.format == Format::Json) {
     print_json(store::to_json(*run));
@@ -108,12 +107,11 @@ ExitCode status_command(const Options& options) {
 ExitCode show_command(const Options& options) {
   auto named = open_run(options, options.files.front());
   if (!named) {
-    return ExitCode::Usage;
+    return named.error();
   }
-  auto steps = named->store->steps(named->run_id);
+  auto steps = named->store.steps(named->run_id);
   if (!steps) {
-    print_store_error(steps.error(), options);
-    return ExitCode::Usage;
+    return print_store_error(steps.error(), options);
   }
   int64_t wanted = -1;
   if (!options.step.empty()) {
@@ -145,12 +143,11 @@ ExitCode show_command(const Options& options) {
 ExitCode report_command(const Options& options) {
   auto named = open_run(options, options.files.front());
   if (!named) {
-    return ExitCode::Usage;
+    return named.error();
   }
-  auto collected = report::collect(*named->store, named->run_id);
+  auto collected = report::collect(named->store, named->run_id);
   if (!collected) {
-    print_store_error(collected.error(), options);
-    return ExitCode::Usage;
+    return print_store_error(collected.error(), options);
   }
   std::string text = options.format == Format::Json ? json::write(report::to_json(*collected), 2) + "\n"
                                                     : report::to_terminal(*collected);
@@ -169,12 +166,11 @@ ExitCode report_command(const Options& options) {
 ExitCode export_command(const Options& options) {
   auto named = open_run(options, options.files.front());
   if (!named) {
-    return ExitCode::Usage;
+    return named.error();
   }
-  auto exported = store::export_run(*named->store, named->run_id);
+  auto exported = store::export_run(named->store, named->run_id);
   if (!exported) {
-    print_store_error(exported.error(), options);
-    return ExitCode::Usage;
+    return print_store_error(exported.error(), options);
   }
   if (auto written = write_output(options.output, json::write(*exported, 2) + "\n"); !written) {
     print_error(diag::codes::OutputNotWritten::kInfo, written.error(), options);

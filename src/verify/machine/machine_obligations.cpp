@@ -280,7 +280,7 @@ class MachineObligations {
     o.reason = suspect.claim;
     Counterexample candidate = counterexample_of(f_, suspect, o.kind);
     std::optional<Witness> witness;
-    const bool can_run = suspect.rule != "resource-limit" && suspect.rule != "storage-overlap";
+    const bool can_run = suspect.rule != "resource-limit";
     if (options_.replay && can_run) {
       SearchLimits limits;
       limits.steps *= std::max(1, options_.effort);
@@ -295,6 +295,7 @@ class MachineObligations {
       add_witness(candidate, *witness);
       o.verdict = Verdict::Refuted;
     } else if (suspect.is_exact) {
+      candidate.replay = ReplayKind::Layout;
       candidate.is_replayed = true;
       candidate.replay_finding = "by enumeration: " + (suspect.facts.empty() ? suspect.claim : suspect.facts.front());
       o.verdict = Verdict::Refuted;

@@ -262,7 +262,11 @@ void check_bounds(Context& context) {
       if (place.op != nullptr) {
         divisors.span = place.op->span;
       }
-      auto values = find_witness(context, facts, {context.ints().negate(positive)});
+      // Zero before what is negative: the plainer mistake.
+      auto values = find_witness(context, facts, {context.ints().eq(divisor, context.ints().constant(0))});
+      if (!values) {
+        values = find_witness(context, facts, {context.ints().negate(positive)});
+      }
       if (!values) {
         give_up(divisors, "that " + context.ints().to_string(divisor) + " is positive is not proved");
         continue;

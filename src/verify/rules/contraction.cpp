@@ -46,6 +46,7 @@ void mismatch(Context& context, Obligation& obligation, const analysis::MmaRecor
   cex.points.push_back({mma.place.op->span, mma.place.op->id, "multiplies"});
   cex.why = "elements that are multiplied must belong to the same " + name;
   cex.replay = ReplayKind::Tags;
+  cex.watched = WatchedValue{mma.place.op->id, false};
   add_elements(context, a_term, *values, cex);
   cex.is_product = !cex.elements.empty();
   const size_t before = cex.elements.size();

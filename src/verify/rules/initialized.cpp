@@ -65,6 +65,16 @@ void check_written(Context& context) {
     cex.replay = ReplayKind::Reading;
     conclude(context, obligation, std::move(cex));
   }
+  // Where it is not known which write serves a read, it may be none.
+  if (obligation.verdict != Verdict::Refuted && context.options.replay && !context.reading.approximations.empty()) {
+    if (auto found = hunt_reading(context, {ReadingErrorKind::UninitializedRead}, {})) {
+      found->rule = "uninitialized-read";
+      if (!found->points.empty()) {
+        obligation.span = found->points.front().span;
+      }
+      conclude(context, obligation, std::move(*found));
+    }
+  }
 }
 
 // Elements in `term` that may lie outside their tensor, with the conditions under which they do; reductions are opened.

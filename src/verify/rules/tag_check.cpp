@@ -9,6 +9,8 @@
 //             the range's start to its end
 // Valid near  an accumulator at the edge of a ragged problem: its rows beyond the tensor are pads and are not compared
 // Diagnostic  TW3003, TW3004
+#include <algorithm>
+
 #include "verify/context.h"
 
 namespace tw::verify {
@@ -21,6 +23,7 @@ using analysis::Tag;
 struct CheckSite {
   const analysis::CheckRecord* record;
   const ir::CheckOp* op;
+  WatchedValue watched;
 };
 
 void wrong_value(Context& context, Obligation& obligation, const CheckSite& site, TermId value, const Facts& facts,
@@ -55,11 +58,72 @@ void wrong_value(Context& context, Obligation& obligation, const CheckSite& site
   cex.points.push_back({site.record->place.op->span, site.record->place.op->id, "checks"});
   cex.why = "the value was computed from elements of another " + name;
   cex.replay = ReplayKind::Tags;
+  cex.watched = site.watched;
   add_elements(context, value, *values, cex);
   conclude(context, obligation, std::move(cex));
 }
 
-void check_cover(Context& context, Obligation& obligation, const CheckSite& site, const Facts& facts,
+// The axis of `tensor` that is called `name`, or -1.
+int axis_named(const ir::Function& f, const std::string& tensor, const std::string& name) {
+  for (const ir::Tensor& t : f.tensors) {
+    for (size_t d = 0; t.name == tensor && d < t.dims.size(); ++d) {
+      if (t.dims[d] == name) {
+        return static_cast<int>(d);
+      }
+    }
+  }
+  return -1;
+}
+
+// What shows that the value does not cover `name` as stated: of the values of `name` that are asked for or that take
+// part, one that does one and not the other. `parts`: the runs that take part.
+void add_cover_elements(Context& context, TermId value, const domain::Assignment& at, const std::string& name,
+                        std::pair<int64_t, int64_t> asked, const std::vector<std::pair<int64_t, int64_t>>& parts,
+                        Counterexample& cex) {
+  auto takes_part = [&](int64_t v) {
+    return std::ranges::any_of(parts, [&](const auto& run) { return run.first <= v && v < run.second; });
+  };
+  // Ends of runs tell the difference, if anything does.
+  std::vector<int64_t> candidates{asked.first, asked.second - 1};
+  for (const auto& [lo, hi] : parts) {
+    candidates.insert(candidates.end(), {lo - 1, lo, hi - 1, hi});
+  }
+  std::optional<int64_t> missing, extra;
+  for (int64_t v : candidates) {
+    const bool is_asked = asked.first <= v && v < asked.second;
+    if (is_asked && !takes_part(v)) {
+      missing = v;
+    } else if (!is_asked && takes_part(v)) {
+      extra = v;
+    }
+  }
+  if (!missing && !extra) {
+    return;
+  }
+  Counterexample scratch;
+  add_elements(context, value, at, scratch);
+  for (TouchedElement& element : scratch.elements) {
+    const int axis = axis_named(context.lowered, element.tensor, name);
+    if (axis >= 0) {
+      element.coords[static_cast<size_t>(axis)] = missing ? *missing : *extra;
+      element.reaches = !missing;
+      cex.elements.push_back(std::move(element));
+      return;
+    }
+  }
+  // No element of the name takes part at all: the first ones of each other axis stand for those that should.
+  for (const ir::Tensor& tensor : context.lowered.tensors) {
+    const int axis = axis_named(context.lowered, tensor.name, name);
+    if (missing && axis >= 0 && tensor.direction == ir::Direction::In) {
+      TouchedElement element{tensor.name, std::vector<int64_t>(tensor.dims.size(), 0), false};
+      element.coords[static_cast<size_t>(axis)] = *missing;
+      cex.elements.push_back(std::move(element));
+      return;
+    }
+  }
+}
+
+void check_cover(Context& context, Obligation& obligation, const CheckSite& site, TermId value, const Facts& facts,
                  const std::string& name, const Tag& tag, IntId lo, IntId hi) {
   domain::Ints& ints = context.ints();
   domain::Prover& prover = context.env.prover;
@@ -82,9 +146,11 @@ void check_cover(Context& context, Obligation& obligation, const CheckSite& site
       return value ? std::to_string(*value) : std::string("?");
     };
     cex.expected = name + " in [" + number(lo) + ", " + number(hi) + "), each once";
+    std::vector<std::pair<int64_t, int64_t>> parts;
     auto covered = tag.covered.find(name);
     if (covered != tag.covered.end()) {
       for (const analysis::Segment& s : covered->second.segments) {
+        parts.emplace_back(ints.evaluate(s.lo, *values).value_or(0), ints.evaluate(s.hi, *values).value_or(0));
         cex.got += (cex.got.empty() ? "" : " and ") + std::string("[") + number(s.lo) + ", " + number(s.hi) + ")";
       }
     } else {
@@ -94,6 +160,15 @@ void check_cover(Context& context, Obligation& obligation, const CheckSite& site
     cex.points.push_back({site.record->place.op->span, site.record->place.op->id, "checks"});
     cex.why = what;
     cex.replay = ReplayKind::Tags;
+    cex.watched = site.watched;
+    if (auto varies = tag.fields.find(name); varies != tag.fields.end()) {
+      // Of the elements that differ in this name alone, only one takes part.
+      const int64_t only = ints.evaluate(varies->second.value, *values).value_or(0);
+      parts.emplace_back(only, only + 1);
+      add_elements(context, value, *values, cex);
+    }
+    add_cover_elements(context, value, *values, name,
+                       {ints.evaluate(lo, *values).value_or(0), ints.evaluate(hi, *values).value_or(0)}, parts, cex);
     conclude(context, obligation, std::move(cex));
   };
   ++obligation.compared;
@@ -102,7 +177,9 @@ void check_cover(Context& context, Obligation& obligation, const CheckSite& site
     if (!tag.doubt.empty()) {
       give_up(obligation, tag.doubt);
     } else if (tag.fields.contains(name)) {
-      candidate({}, "`" + name + "` still varies over the value: nothing was reduced along it");
+      // Two values at least are asked for, else one element covers them.
+      candidate({ints.lt(ints.add(lo, ints.constant(1)), hi)},
+                "`" + name + "` still varies over the value: nothing was reduced along it");
     } else if (!prover.proves(facts, ints.le(hi, lo))) {
       candidate({ints.lt(lo, hi)}, "no reduction went over `" + name + "`");
     }
@@ -160,7 +237,7 @@ void check_tags(Context& context) {
   domain::Ints& ints = context.ints();
   for (const analysis::CheckRecord& record : context.checks()) {
     const auto& op = std::get<ir::CheckOp>(record.place.op->body);
-    CheckSite site{&record, &op};
+    CheckSite site{&record, &op, {record.place.op->id, context.checks_are_of_source()}};
     Obligation& obligation =
         context.add("check", "the tag of every real element is the stated one", record.place.op->span);
     Timer timer(obligation);
@@ -199,8 +276,13 @@ void check_tags(Context& context) {
         wrong_value(context, obligation, site, value, facts, name, it->second.value, record.expected[i]);
       }
     }
+    if (!op.over.empty()) {
+      // What was covered does not depend on the order in which a loop added it up.
+      value = context.settler->settle(record.value, facts, true);
+      tag = context.tagger->tag(value, facts);
+    }
     for (size_t i = 0; i < op.over.size(); ++i) {
-      check_cover(context, obligation, site, facts, op.over[i].name, tag, record.over[i].first, record.over[i].second);
+      check_cover(context, obligation, site, value, facts, op.over[i].name, tag, record.over[i].first, record.over[i].second);
     }
     if (obligation.verdict == Verdict::Proved && !tag.doubt.empty()) {
       give_up(obligation, tag.doubt);
