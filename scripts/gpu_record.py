@@ -30,6 +30,7 @@ CASES = {
     "gemm/pipelined_tn": "gemm_bf16_tn",
     "gemm/pipelined_tt": "gemm_bf16_tt",
     "gemm/ampere": "gemm_bf16",
+    "gemm/ampere_prefetch": "gemm_bf16",
     "gemm/f16_pipelined": "gemm_f16",
     "gemm/tf32_mma": "gemm_tf32",
     "gemm/tf32_pipelined": "gemm_tf32",

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <fmt/format.h>
+#include <utility>
 
 #include "emulator/machine.h"
 #include "verify/machine/global_access.h"
@@ -281,7 +282,9 @@ class MachineObligations {
     Counterexample candidate = counterexample_of(f_, suspect, o.kind);
     std::optional<Witness> witness;
     const bool can_run = suspect.rule != "resource-limit";
-    if (options_.replay && can_run) {
+    // What the analysis could not follow names no place to look at: one look serves all of it.
+    const bool looked = suspect.is_open && std::exchange(looked_around_, true);
+    if (options_.replay && can_run && !looked) {
       SearchLimits limits;
       limits.steps *= std::max(1, options_.effort);
       if (suspect.is_open) {
@@ -336,6 +339,7 @@ class MachineObligations {
   const Options& options_;
   diag::Sink& sink_;
   std::vector<Obligation> out_;
+  bool looked_around_ = false;
 };
 
 }  // namespace

@@ -314,8 +314,15 @@ class OrderWalk {
     auto begin = f_.exprs.constant_value(left.loop->begin);
     if (has_atom && begin && left.loop->step == 1) {
       for (AtomClass& a : state.atoms) {
-        if (a.atom == *atom) {
+        if (a.atom != *atom) {
+          continue;
+        }
+        if (was_big) {
           a.residue = (((*begin + left.residue - end.constant) % modulus) + modulus) % modulus;
+        } else {
+          // The loop was counted to its end: now the atom's value is known, however large.
+          a.count = {*begin + left.iteration.value + 1 - end.constant};
+          a.residue = ((a.count.value % modulus) + modulus) % modulus;
         }
       }
     }

@@ -1,13 +1,12 @@
-# Ampere matrix product that loads the first fragments of the next version while the last product of this one runs: 64 % of
-# cuBLAS on an H200, correct there for ragged sizes. Not a shipped kernel: the checker does not yet prove fragments that are
-# carried from version to version (UNKNOWN).
+# Ampere matrix product that loads the first fragments of the next version while the last product of this one runs; the
+# barrier that makes the next version visible stands before that product.
 from tilewright import *
 
 
 @kernel(target="sm_80", threads=256, sync="manual", no_spills=True,
         configs=(dict(BM=128, BN=256, BK=64, S=3, SW=128), dict(BM=128, BN=256, BK=32, S=4, SW=64),
                  dict(BM=128, BN=128, BK=32, S=4, SW=64)))
-def gemm_ampere(A: In[bf16, (M, K)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)],
+def gemm_ampere_prefetch(A: In[bf16, (M, K)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)],
                 BM: const = 128, BN: const = 256, BK: const = 64, S: const = 3, SW: const = 128, KI: const = 16):
     assume(K % 8 == 0, N % 8 == 0, K >= 1)
     sA = shared(bf16, (BM, BK), ring=S, swizzle=SW)
