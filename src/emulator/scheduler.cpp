@@ -28,7 +28,6 @@ class Scheduler {
  public:
   Scheduler(BlockMachine& machine, const Walk& walk, const Schedule& schedule, int threads, int warp_threads)
       : machine_(machine),
-        walk_(walk),
         schedule_(schedule),
         threads_(threads),
         warp_threads_(warp_threads),
@@ -361,7 +360,6 @@ class Scheduler {
   }
 
   BlockMachine& machine_;
-  const Walk& walk_;
   const Schedule& schedule_;
   const int threads_;
   const int warp_threads_;

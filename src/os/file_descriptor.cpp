@@ -2,6 +2,7 @@
 #include "os/file_descriptor.h"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace tw::os {
@@ -24,6 +25,15 @@ int write_fully(int fd, std::string_view content) {
     content.remove_prefix(static_cast<size_t>(count));
   }
   return 0;
+}
+
+void hold_standard_streams() {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(fd, F_GETFD) == -1 && errno == EBADF) {
+      // The lowest free number is `fd`. Read-only for standard output, so that writing to it fails as it would have.
+      static_cast<void>(::open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY));
+    }
+  }
 }
 
 }  // namespace tw::os

@@ -30,4 +30,9 @@ class FileDescriptor {
 // 0, or the error number of the write that failed.
 int write_fully(int fd, std::string_view content);
 
+// Puts /dev/null where standard input, output or error was closed by the caller; otherwise the next file that is opened
+// (a database, say) would get the number and what is printed would land in it. Writing to a standard output that was
+// closed stays an error. Called once, before anything is opened.
+void hold_standard_streams();
+
 }  // namespace tw::os

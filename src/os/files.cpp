@@ -62,6 +62,30 @@ Status write_directly(const std::string& path, std::string_view content, int ext
   return {};
 }
 
+// What stands where a file is to be replaced, and the mode that the new one gets.
+struct Place {
+  bool is_device = false;
+  mode_t mode = 0666;
+};
+
+Result<Place> look_at_target(const std::string& path, const std::string& target) {
+  struct stat info{};
+  if (::stat(target.c_str(), &info) != 0) {
+    return Place();
+  }
+  if (S_ISDIR(info.st_mode)) {
+    return fail(system_error("cannot write " + in_ticks(path), EISDIR));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return Place{true, 0};
+  }
+  // Renaming over a file needs no right to write it; who took that right away meant it.
+  if (::access(target.c_str(), W_OK) != 0) {
+    return fail(system_error("cannot write " + in_ticks(path), errno));
+  }
+  return Place{false, info.st_mode & 07777};
+}
+
 // A synced file beside `path` that holds `content`; its name.
 Result<std::string> write_beside(const std::string& path, std::string_view content, mode_t mode) {
   static std::atomic<unsigned> serial = 0;
@@ -123,25 +147,52 @@ Result<std::string> read_file(const std::string& path, size_t max_bytes) {
 
 Status write_file_atomic(const std::string& path, std::string_view content) {
   std::string target = follow_links(path);
-  struct stat info{};
-  bool is_there = ::stat(target.c_str(), &info) == 0;
-  if (is_there && S_ISDIR(info.st_mode)) {
-    return fail(system_error("cannot write " + in_ticks(path), EISDIR));
-  }
-  if (is_there && !S_ISREG(info.st_mode)) {
+  TW_TRY(const Place place, look_at_target(path, target));
+  if (place.is_device) {
     return write_directly(target, content, 0);
   }
-  // Renaming over a file needs no right to write it; who took that right away meant it.
-  if (is_there && ::access(target.c_str(), W_OK) != 0) {
-    return fail(system_error("cannot write " + in_ticks(path), errno));
-  }
-  TW_TRY(std::string temp, write_beside(target, content, is_there ? info.st_mode & 07777 : 0666));
+  TW_TRY(std::string temp, write_beside(target, content, place.mode));
   if (::rename(temp.c_str(), target.c_str()) != 0) {
     int error = errno;
     ::unlink(temp.c_str());
     return fail(system_error("cannot write " + in_ticks(path), error));
   }
   return sync_folder(parent_path(target));
+}
+
+Status write_files_atomic(const std::vector<std::pair<std::string, std::string>>& contents_by_path) {
+  std::vector<std::pair<std::string, std::string>> moves;
+  // Takes away what was not moved into its place.
+  auto give_up = [&](Error error) {
+    for (const auto& [temp, target] : moves) {
+      ::unlink(temp.c_str());
+    }
+    return fail(std::move(error));
+  };
+  for (const auto& [path, content] : contents_by_path) {
+    std::string target = follow_links(path);
+    auto place = look_at_target(path, target);
+    if (!place) {
+      return give_up(place.error());
+    }
+    if (place->is_device) {
+      return give_up(Error{"cannot write " + in_ticks(path), {"it is not a regular file"}});
+    }
+    auto temp = write_beside(target, content, place->mode);
+    if (!temp) {
+      return give_up(temp.error());
+    }
+    moves.emplace_back(*std::move(temp), std::move(target));
+  }
+  for (const auto& [temp, target] : moves) {
+    if (::rename(temp.c_str(), target.c_str()) != 0) {
+      return give_up(system_error("cannot write " + in_ticks(target), errno));
+    }
+  }
+  for (const auto& [temp, target] : moves) {
+    TW_TRY_STATUS(sync_folder(parent_path(target)));
+  }
+  return {};
 }
 
 Status write_new_file(const std::string& path, std::string_view content) {

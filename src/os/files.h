@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -20,6 +21,10 @@ Result<std::string> read_file(const std::string& path, size_t max_bytes = kMaxFi
 // (A temporary file beside it is written, synced, renamed, and the folder synced.) Symbolic links are followed; a
 // device or pipe is written directly. Folders are not made.
 Status write_file_atomic(const std::string& path, std::string_view content);
+
+// All of them or none: every file is written beside its place and synced first, so a disk that is full in the middle
+// changes nothing. (A power cut between the renames can leave some new and some old, each of them whole.)
+Status write_files_atomic(const std::vector<std::pair<std::string, std::string>>& contents_by_path);
 
 // As write_file_atomic, but an existing file is left alone and is an error.
 Status write_new_file(const std::string& path, std::string_view content);

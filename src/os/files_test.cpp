@@ -129,6 +129,29 @@ TEST_F(Files, a_full_disk_loses_nothing) {
   EXPECT_EQ(failures, 0);
 }
 
+TEST_F(Files, several_files_are_replaced_together_or_not_at_all) {
+  ASSERT_TRUE(write_files_atomic({{path("a"), "1"}, {path("b"), "2"}}));
+  EXPECT_EQ(*read_file(path("b")), "2");
+  ASSERT_TRUE(make_folders(path("sub")));
+  EXPECT_THAT(write_files_atomic({{path("a"), "new"}, {path("sub"), "new"}}).error().causes,
+              ElementsAre("it is a folder"));
+  EXPECT_EQ(*read_file(path("a")), "1");
+  EXPECT_THAT(*list_folder(folder_.path()), ElementsAre("a", "b", "sub"));
+  int failures = run_on_small_disk(folder_.path(), [this] {
+    int count = 0;
+    count += write_files_atomic({{path("x"), "before"}, {path("y"), "before"}}) ? 0 : 1;
+    Status full = write_files_atomic({{path("x"), "after"}, {path("y"), std::string(1'000'000, 'y')}});
+    count += !full && full.error().causes == std::vector<std::string>{"no space left on the device"} ? 0 : 1;
+    count += *read_file(path("x")) == "before" && *read_file(path("y")) == "before" ? 0 : 1;
+    count += *list_folder(folder_.path()) == std::vector<std::string>{"x", "y"} ? 0 : 1;
+    return count;
+  });
+  if (failures < 0) {
+    GTEST_SKIP() << "no private mounts on this machine";
+  }
+  EXPECT_EQ(failures, 0);
+}
+
 TEST_F(Files, a_read_only_disk_is_named_as_the_cause) {
   int failures = run_on_small_disk(folder_.path(), [this] {
     int count = 0;

@@ -27,7 +27,7 @@ using ir::ElementwiseKind;
 // Terms of the reading as terms of the task's language.
 class ToTask {
  public:
-  ToTask(Context& context, const spec::Computation& task) : context_(context), task_(task) {
+  ToTask(Context& context, const spec::Computation& task) : context_(context) {
     for (uint32_t i = 0; i < context.lowered.tensors.size(); ++i) {
       auto operand = task.find_tensor(context.lowered.tensors[i].name);
       if (!operand || task.tensor(*operand).dims.size() != context.lowered.tensors[i].extents.size()) {
@@ -235,7 +235,6 @@ class ToTask {
   }
 
   Context& context_;
-  const spec::Computation& task_;
   std::unordered_map<uint32_t, spec::TensorId> operands_;
   std::unordered_map<IntId, spec::DimId> sizes_;
 };
