@@ -19,7 +19,7 @@ from pathlib import Path
 
 MAX_LINES = 800
 # Longer for now; a file that is short again must leave the list, and none may join it.
-KNOWN_LONG = {"src/analysis/reading.cpp", "src/analysis/value_term.cpp", "src/mutate/operators.cpp"}
+KNOWN_LONG = {"src/analysis/reading.cpp", "src/analysis/value_term.cpp"}
 LICENCE = "SPDX-License-Identifier: Apache-2.0"
 SOURCE_SUFFIXES = {".h", ".cpp", ".def", ".py", ".sh", ".pyi", ".cmake", ".cu"}
 # Inputs of tests are what they are: damaged files, recorded traffic, programs with line numbers in their goldens.
