@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/carried.h"
+#include "analysis/expr_reader.h"
 #include "analysis/pieces.h"
 #include "base/check.h"
 
@@ -16,157 +18,11 @@ using domain::Facts;
 using domain::FactScope;
 using domain::Ints;
 using ir::ExprId;
-using ir::ExprKind;
 using ir::SymbolId;
 using ir::ValueId;
 
 constexpr int64_t kMaxSize = (int64_t{1} << 31) - 1;
 constexpr int kMaxPasses = 4;
-
-// Scalar expressions over a map from symbols to integers.
-class ExprReader {
- public:
-  ExprReader(Environment& env, const ir::Function& function) : env_(env), f_(function) {}
-
-  std::unordered_map<SymbolId, IntId> symbols;
-  // Divisors met on the way.
-  std::vector<IntId> divisors;
-  // Integer parts of the last expression.
-  [[nodiscard]] const std::unordered_map<ExprId, IntId>& parts() const { return memo_ints_; }
-  std::string problem;
-
-  IntId integer(ExprId id) {
-    memo_ints_.clear();
-    memo_conds_.clear();
-    return read_int(id);
-  }
-  CondId condition(ExprId id) {
-    memo_ints_.clear();
-    memo_conds_.clear();
-    return read_cond(id);
-  }
-
- private:
-  IntId read_int(ExprId id) {
-    if (auto it = memo_ints_.find(id); it != memo_ints_.end()) {
-      return it->second;
-    }
-    const ir::ExprNode& n = f_.exprs.node(id);
-    Ints& ints = env_.ints;
-    auto a = [&] { return read_int(n.operands[0]); };
-    auto b = [&] { return read_int(n.operands[1]); };
-    IntId result;
-    switch (n.kind) {
-      case ExprKind::Const:
-        result = ints.constant(n.value);
-        break;
-      case ExprKind::Symbol: {
-        auto it = symbols.find(n.symbol);
-        if (it != symbols.end()) {
-          result = it->second;
-        } else {
-          problem = "the symbol `" + f_.exprs.symbol(n.symbol).name + "` is used where it has no value";
-          result = ints.var(ints.add_var("unbound"));
-        }
-        break;
-      }
-      case ExprKind::Add:
-        result = ints.add(a(), b());
-        break;
-      case ExprKind::Sub:
-        result = ints.sub(a(), b());
-        break;
-      case ExprKind::Mul:
-        result = ints.mul(a(), b());
-        break;
-      case ExprKind::FloorDiv:
-        result = ints.floor_div(a(), divisor(n));
-        break;
-      case ExprKind::Mod:
-        result = ints.mod(a(), divisor(n));
-        break;
-      case ExprKind::CeilDiv:
-        result = ints.ceil_div(a(), divisor(n));
-        break;
-      case ExprKind::Min:
-        result = ints.min(a(), b());
-        break;
-      case ExprKind::Max:
-        result = ints.max(a(), b());
-        break;
-      case ExprKind::Select:
-        result = ints.select(read_cond(n.operands[0]), b(), read_int(n.operands[2]));
-        break;
-      default:
-        // A truth value as a number.
-        result = ints.select(read_cond(id), ints.constant(1), ints.constant(0));
-        break;
-    }
-    memo_ints_.emplace(id, result);
-    return result;
-  }
-
-  CondId read_cond(ExprId id) {
-    if (auto it = memo_conds_.find(id); it != memo_conds_.end()) {
-      return it->second;
-    }
-    const ir::ExprNode& n = f_.exprs.node(id);
-    Ints& ints = env_.ints;
-    auto a = [&] { return read_int(n.operands[0]); };
-    auto b = [&] { return read_int(n.operands[1]); };
-    CondId result;
-    switch (n.kind) {
-      case ExprKind::Eq:
-        result = ints.eq(a(), b());
-        break;
-      case ExprKind::Ne:
-        result = ints.negate(ints.eq(a(), b()));
-        break;
-      case ExprKind::Lt:
-        result = ints.lt(a(), b());
-        break;
-      case ExprKind::Le:
-        result = ints.le(a(), b());
-        break;
-      case ExprKind::And:
-        result = ints.conjunction({read_cond(n.operands[0]), read_cond(n.operands[1])});
-        break;
-      case ExprKind::Or:
-        result = ints.disjunction({read_cond(n.operands[0]), read_cond(n.operands[1])});
-        break;
-      case ExprKind::Not:
-        result = ints.negate(read_cond(n.operands[0]));
-        break;
-      case ExprKind::Select: {
-        CondId c = read_cond(n.operands[0]);
-        result = ints.disjunction({ints.conjunction({c, read_cond(n.operands[1])}),
-                                   ints.conjunction({ints.negate(c), read_cond(n.operands[2])})});
-        break;
-      }
-      default:
-        // A number as a truth value.
-        result = ints.negate(ints.zero(read_int(id)));
-        break;
-    }
-    memo_conds_.emplace(id, result);
-    return result;
-  }
-
-  IntId divisor(const ir::ExprNode& n) {
-    IntId d = read_int(n.operands[1]);
-    if (!env_.ints.constant_value(d)) {
-      divisors.push_back(d);
-    } else if (*env_.ints.constant_value(d) <= 0) {
-      divisors.push_back(d);
-    }
-    return d;
-  }
-
-  Environment& env_;
-  const ir::Function& f_;
-  std::unordered_map<ExprId, IntId> memo_ints_;
-  std::unordered_map<ExprId, CondId> memo_conds_;
-};
 
 class Evaluator {
  public:
@@ -626,14 +482,15 @@ class Evaluator {
     for (const ir::CarriedValue& c : loop.values) {
       yields.push_back(term(c.yield));
     }
-    std::vector<TermId> heads, results;
-    {
-      FactScope scope(facts_);
-      solve_carried(loop, loop_id, v, lo, hi, inits, yields, heads, results);
+    std::vector<TermId> arguments;
+    for (const ir::CarriedValue& c : loop.values) {
+      arguments.push_back(term(c.argument));
     }
+    const CarriedForms forms =
+        solve_carried(env_, facts_, {loop_id, v, lo, hi}, std::move(arguments), inits, std::move(yields));
     auto settle = [&](TermId& t) {
       if (t.is_valid()) {
-        t = values_.substitute_carried(t, loop_id, v, heads);
+        t = values_.substitute_carried(t, loop_id, v, forms.heads);
       }
     };
     for (size_t i = mark.stores; i < reading_.stores.size(); ++i) {
@@ -649,7 +506,7 @@ class Evaluator {
       settle(reading_.checks[i].value);
     }
     for (size_t i = 0; i < loop.values.size(); ++i) {
-      define(loop.values[i].result, results[i]);
+      define(loop.values[i].result, forms.results[i]);
     }
     for (size_t i = 0; i < loop.scalars.size(); ++i) {
       reader_.symbols[loop.scalars[i].result] = scalar_inits[i];
@@ -680,105 +537,6 @@ class Evaluator {
       deltas.push_back(linear->rest);
     }
     return true;
-  }
-
-  void solve_carried(const ir::ForOp& loop, uint32_t loop_id, VarId v, IntId lo, IntId hi,
-                     const std::vector<TermId>& inits, std::vector<TermId> yields, std::vector<TermId>& heads,
-                     std::vector<TermId>& results) {
-    const size_t n = inits.size();
-    heads.assign(n, TermId{});
-    results.assign(n, TermId{});
-    IntId at = ints_.var(v);
-    const bool runs = env_.prover.proves(facts_, ints_.lt(lo, hi));
-    auto after = [&](TermId yield, TermId init) {
-      TermId last = values_.substitute(yield, {{v, ints_.add(hi, ints_.constant(-1))}});
-      return runs ? last : values_.select(ints_.lt(lo, hi), last, init);
-    };
-    for (bool progress = true; progress;) {
-      progress = false;
-      for (size_t i = 0; i < n; ++i) {
-        if (heads[i].is_valid()) {
-          continue;
-        }
-        yields[i] = values_.substitute_carried(yields[i], loop_id, v, heads);
-        const TermNode y = values_.node(yields[i]);
-        if (yields[i] == term(loop.values[i].argument)) {
-          heads[i] = inits[i];
-          results[i] = inits[i];
-        } else if (!values_.has_carried(yields[i], loop_id)) {
-          TermId previous = values_.substitute(yields[i], {{v, ints_.add(at, ints_.constant(-1))}});
-          TermId at_first = values_.substitute(previous, {{v, lo}});
-          heads[i] = at_first == inits[i] ? previous : values_.select(ints_.eq(at, lo), inits[i], previous);
-          results[i] = after(yields[i], inits[i]);
-        } else if (TermId step = growth(y, term(loop.values[i].argument), loop_id); step.is_valid()) {
-          bool is_ordered = y.kind == TermKind::Apply;
-          auto total = [&](IntId bound) {
-            // A variable of its own for the bound index: v is free in the bound when this is the head of iteration v.
-            VarId k = ints_.add_var(ints_.name(v));
-            TermId body = values_.substitute(step, {{v, ints_.var(k)}});
-            TermId sum =
-                values_.reduce(is_ordered ? ir::ReduceKind::Add : y.reduce, y.type, {{k, lo, bound}}, body, is_ordered);
-            if (is_ordered) {
-              return values_.apply(ir::ElementwiseKind::Add, y.type, {inits[i], sum});
-            }
-            return values_.accumulate(y.reduce, y.type, {inits[i], sum});
-          };
-          heads[i] = total(at);
-          results[i] = total(hi);
-        } else {
-          continue;
-        }
-        progress = true;
-      }
-    }
-    for (size_t i = 0; i < n; ++i) {
-      if (heads[i].is_valid()) {
-        continue;
-      }
-      std::vector<IntId> coords{ints_.sub(at, lo)};
-      for (size_t axis = 0; axis < shape(loop.values[i].argument).size(); ++axis) {
-        coords.push_back(values_.axis(static_cast<int>(axis)));
-      }
-      std::vector<TermId> states = inits;
-      // Iterations of a Loop term count from 0.
-      std::vector<TermId> shifted = yields;
-      for (TermId& y : shifted) {
-        y = values_.substitute(y, {{v, ints_.add(at, lo)}});
-      }
-      ElementType type = element(loop.values[i].argument);
-      pending_heads_.emplace_back(
-          i, values_.loop_state(loop_id, static_cast<uint32_t>(i), type, coords, v, states, shifted));
-      coords[0] = ints_.max(ints_.sub(hi, lo), ints_.constant(0));
-      results[i] = values_.loop_state(loop_id, static_cast<uint32_t>(i), type, coords, v, states, shifted);
-    }
-    for (auto& [i, head] : pending_heads_) {
-      heads[i] = head;
-    }
-    pending_heads_.clear();
-  }
-
-  // y = argument (+) step, the step free of what the loop carries: the step, else invalid.
-  TermId growth(const TermNode& y, TermId argument, uint32_t loop_id) {
-    const bool is_sum = y.kind == TermKind::Accumulate;
-    const bool is_addition = y.kind == TermKind::Apply && y.function == ir::ElementwiseKind::Add;
-    if (!is_sum && !is_addition) {
-      return {};
-    }
-    std::vector<TermId> rest;
-    int arguments = 0;
-    for (TermId o : y.operands) {
-      if (o == argument) {
-        ++arguments;
-      } else if (values_.has_carried(o, loop_id)) {
-        return {};
-      } else {
-        rest.push_back(o);
-      }
-    }
-    if (arguments != 1 || rest.empty()) {
-      return {};
-    }
-    return is_addition ? rest[0] : values_.accumulate(y.reduce, y.type, rest);
   }
 
   // ---- data statements
@@ -942,7 +700,6 @@ class Evaluator {
   Reading reading_;
   std::unordered_map<ValueId, TermId> terms_;
   std::vector<LoopVar> loops_;
-  std::vector<std::pair<size_t, TermId>> pending_heads_;
   const ir::Op* current_ = nullptr;
   std::shared_ptr<const Place> scalar_place_;
   std::set<std::pair<ExprId, IntId>> seen_parts_;

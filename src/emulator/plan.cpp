@@ -381,6 +381,25 @@ class Planner {
     fill_mma(*tiling, va.shape[0], vb.shape[0], va.shape[1]);
   }
 
+  // Coordinates are a thread's offset plus a register's: both once, not for every pair.
+  struct Offsets {
+    explicit Offsets(const TvLayout& layout) {
+      for (int64_t t = 0; t < layout.thread_count(); ++t) {
+        threads.push_back(layout.thread_offset(t));
+      }
+      for (int64_t v = 0; v < layout.value_count(); ++v) {
+        values.push_back(layout.value_offset(v));
+      }
+    }
+    [[nodiscard]] TileCoord at(int64_t thread, int64_t value) const {
+      const TileCoord& t = threads[static_cast<size_t>(thread)];
+      const TileCoord& v = values[static_cast<size_t>(value)];
+      return {t[0] + v[0], t[1] + v[1]};
+    }
+    std::vector<TileCoord> threads;
+    std::vector<TileCoord> values;
+  };
+
   void fill_mma(const target::MmaTiling& tiling, int64_t tile_m, int64_t tile_n, int64_t depth) {
     MmaTable& table = op_->mma;
     table.depth = static_cast<size_t>(depth);
@@ -388,33 +407,34 @@ class Planner {
     table.a.resize(static_cast<size_t>(plan_.threads * table.a_values));
     table.b.resize(static_cast<size_t>(plan_.threads * table.b_values));
     table.c.resize(static_cast<size_t>(plan_.threads * table.c_values));
+    const Offsets a(tiling.a), b(tiling.b), c(tiling.c);
     for (int first = 0; first < plan_.threads; first += group) {
       std::vector<int32_t> row_of(static_cast<size_t>(tile_m), -1);
       std::vector<int32_t> column_of(static_cast<size_t>(tile_n), -1);
       for (int t = first; t < first + group; ++t) {
         for (int64_t v = 0; v < table.c_values; ++v) {
-          const TileCoord c = tiling.c.coord(t, v);
-          row_of[static_cast<size_t>(c[0])] = 0;
-          column_of[static_cast<size_t>(c[1])] = 0;
+          const TileCoord x = c.at(t, v);
+          row_of[static_cast<size_t>(x[0])] = 0;
+          column_of[static_cast<size_t>(x[1])] = 0;
         }
       }
       table.rows = number_those_used(row_of);
       table.columns = number_those_used(column_of);
       for (int t = first; t < first + group; ++t) {
         for (int64_t v = 0; v < table.a_values; ++v) {
-          const TileCoord x = tiling.a.coord(t, v);
+          const TileCoord x = a.at(t, v);
           TW_CHECK(row_of[static_cast<size_t>(x[0])] >= 0);
           table.a[static_cast<size_t>(t * table.a_values + v)] =
               static_cast<int32_t>(row_of[static_cast<size_t>(x[0])] * depth + x[1]);
         }
         for (int64_t v = 0; v < table.b_values; ++v) {
-          const TileCoord x = tiling.b.coord(t, v);
+          const TileCoord x = b.at(t, v);
           TW_CHECK(column_of[static_cast<size_t>(x[0])] >= 0);
           table.b[static_cast<size_t>(t * table.b_values + v)] =
               static_cast<int32_t>(x[1] * static_cast<int64_t>(table.columns) + column_of[static_cast<size_t>(x[0])]);
         }
         for (int64_t v = 0; v < table.c_values; ++v) {
-          const TileCoord x = tiling.c.coord(t, v);
+          const TileCoord x = c.at(t, v);
           table.c[static_cast<size_t>(t * table.c_values + v)] =
               row_of[static_cast<size_t>(x[0])] * static_cast<int32_t>(table.columns) +
               column_of[static_cast<size_t>(x[1])];

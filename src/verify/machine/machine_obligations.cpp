@@ -15,6 +15,8 @@ namespace tw::verify {
 namespace {
 
 constexpr int kWarpThreads = 32;
+// Thread steps for the witnesses of all suspicions together.
+constexpr int64_t kAllSteps = 40'000'000;
 
 // What a rule found, in one shape for all rules.
 struct Suspect {
@@ -112,7 +114,7 @@ void add_witness(Counterexample& out, const Witness& witness) {
 class MachineObligations {
  public:
   MachineObligations(const ir::Function& function, const Options& options, diag::Sink& sink)
-      : f_(function), options_(options), sink_(sink) {}
+      : f_(function), options_(options), sink_(sink), steps_left_(kAllSteps * std::max(1, options.effort)) {}
 
   std::vector<Obligation> run() {
     layouts();
@@ -292,7 +294,7 @@ class MachineObligations {
         limits.problems /= 4;
         limits.steps /= 4;
       }
-      witness = find_witness(f_, suspect.where, limits);
+      witness = find_witness(f_, suspect.where, limits, steps_left_);
     }
     if (witness) {
       add_witness(candidate, *witness);
@@ -340,6 +342,7 @@ class MachineObligations {
   diag::Sink& sink_;
   std::vector<Obligation> out_;
   bool looked_around_ = false;
+  int64_t steps_left_;
 };
 
 }  // namespace

@@ -16,6 +16,9 @@ namespace tw::verify {
 namespace {
 
 constexpr int64_t kMaxStates = 60000;
+// Once something is wrong, the number of states often explodes (accesses that nothing ever orders pile up), while more
+// findings say little.
+constexpr int64_t kStatesAfterFinding = 1500;
 constexpr int kMaxAge = 64;
 // An offset further back than this cannot be told from any other old version.
 constexpr int64_t kStaleOffset = 4096;
@@ -44,6 +47,7 @@ class OrderWalk {
     const uint32_t first = finding.first != nullptr ? finding.first->id : 0;
     const uint32_t second = finding.second != nullptr ? finding.second->id : 0;
     if (reported_.insert({static_cast<int>(finding.kind), first, second}).second) {
+      states_at_finding_ = result_.findings.empty() ? result_.states : states_at_finding_;
       result_.findings.push_back(std::move(finding));
     }
   }
@@ -65,6 +69,10 @@ class OrderWalk {
         return {};
       }
       result_.states += static_cast<int64_t>(states.size());
+      if (!result_.findings.empty() && result_.states > states_at_finding_ + kStatesAfterFinding) {
+        gave_up_ = true;
+        return {};
+      }
       if (result_.states > kMaxStates) {
         gave_up_ = true;
         not_followed(op, fmt::format("more than {} order states", kMaxStates));
@@ -650,6 +658,7 @@ class OrderWalk {
   int64_t granule_ = 8;
   OrderResult result_;
   bool gave_up_ = false;
+  int64_t states_at_finding_ = 0;
   int64_t compared_ = 0;
   std::vector<AccessMap> maps_;
   std::map<std::vector<int64_t>, int> map_index_;

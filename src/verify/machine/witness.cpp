@@ -115,6 +115,45 @@ std::vector<emulator::Schedule> directed_schedules(const Suspicion& suspicion, i
   return out;
 }
 
+// Sizes on which the trip count of a loop depends.
+std::set<ir::SymbolId> sizes_of_loops(const ir::Function& f) {
+  std::vector<ir::SymbolId> symbols;
+  ir::for_each_op(f.body, [&](const ir::Op& op) {
+    if (const auto* loop = std::get_if<ir::ForOp>(&op.body)) {
+      f.exprs.collect_symbols(loop->begin, symbols);
+      f.exprs.collect_symbols(loop->end, symbols);
+    }
+  });
+  return {symbols.begin(), symbols.end()};
+}
+
+// Order inside a block depends on trip counts, not on how many blocks there are: these vary first, a middling count
+// before the rest.
+std::vector<emulator::Problem> problems_for_order(const ir::Function& f, const std::map<ir::SymbolId, int64_t>& fixed,
+                                                  size_t limit) {
+  std::vector<emulator::Problem> out;
+  std::set<std::map<std::string, int64_t>> seen;
+  auto add = [&](std::vector<emulator::Problem> problems) {
+    for (emulator::Problem& p : problems) {
+      if (out.size() < limit && seen.insert(p.sizes).second) {
+        out.push_back(std::move(p));
+      }
+    }
+  };
+  const std::set<ir::SymbolId> looping = sizes_of_loops(f);
+  for (int64_t tiles : {4, 1, 2, 3, 5, 6, 7}) {
+    std::map<ir::SymbolId, int64_t> sizes = fixed;
+    for (ir::SymbolId size : f.sizes) {
+      if (looping.contains(size) && !fixed.contains(size)) {
+        sizes[size] = tiles * candidates_of(f, size).values.front();
+      }
+    }
+    add(small_problems(f, sizes, 1));
+  }
+  add(small_problems(f, fixed, limit));
+  return out;
+}
+
 }  // namespace
 
 std::vector<emulator::Problem> small_problems(const ir::Function& function,
@@ -157,11 +196,14 @@ std::vector<emulator::Problem> small_problems(const ir::Function& function,
 }
 
 std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion& suspicion,
-                                    const SearchLimits& limits) {
+                                    const SearchLimits& limits, int64_t& steps_left) {
   const std::vector<emulator::Schedule> schedules = directed_schedules(suspicion, lowered.threads);
-  int64_t steps = 0;
-  for (const emulator::Problem& problem : small_problems(lowered, suspicion.sizes, limits.problems)) {
+  const int64_t stop_at = std::max<int64_t>(0, steps_left - limits.steps);
+  for (const emulator::Problem& problem : problems_for_order(lowered, suspicion.sizes, limits.problems)) {
     for (const emulator::Schedule& schedule : schedules) {
+      if (steps_left <= stop_at) {
+        return std::nullopt;
+      }
       emulator::MachineOptions options;
       options.max_violations = 1;
       emulator::MachineRun run = emulator::run_machine(lowered, problem, schedule, options);
@@ -172,10 +214,7 @@ std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion
       if (!run.violations.empty()) {
         return Witness{problem, schedule, run.violations.front().block, run.violations.front()};
       }
-      steps += run.steps;
-      if (steps > limits.steps) {
-        return std::nullopt;
-      }
+      steps_left -= std::max<int64_t>(run.steps, 1000);
     }
   }
   return std::nullopt;

@@ -34,7 +34,7 @@ struct Suspicion {
 struct SearchLimits {
   size_t problems = 24;
   // Thread steps over all runs.
-  int64_t steps = 40'000'000;
+  int64_t steps = 16'000'000;
 };
 
 // Launches of one or a few blocks that differ in how sizes meet the program's tiles and trip counts: one tile, a tile
@@ -44,7 +44,8 @@ std::vector<emulator::Problem> small_problems(const ir::Function& function,
 
 // Runs small problems under schedules that let one suspect thread run ahead of the other, then under the emulator's
 // standard ones, until something goes wrong. nullopt says nothing about the kernel.
+// `steps_left` goes down by what the search used.
 std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion& suspicion,
-                                    const SearchLimits& limits = {});
+                                    const SearchLimits& limits, int64_t& steps_left);
 
 }  // namespace tw::verify
