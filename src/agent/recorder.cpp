@@ -32,6 +32,7 @@ Result<json::Value> Recorder::step(std::string_view kind, const json::Value& inp
   step.time_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   auto index = store_.append_step(lock_, step);
   if (!index) {
+    store_error_ = index.error();
     return fail(index.error().error);
   }
   step.index = *index;
@@ -45,12 +46,20 @@ Result<json::Value> Recorder::step(std::string_view kind, const json::Value& inp
 
 Result<std::string> Recorder::put(std::string_view content) {
   auto reference = store_.put_blob(content);
-  return reference ? Result<std::string>(*reference) : Result<std::string>(fail(reference.error().error));
+  if (!reference) {
+    store_error_ = reference.error();
+    return fail(reference.error().error);
+  }
+  return *reference;
 }
 
 Result<std::string> Recorder::get(std::string_view reference) {
   auto content = store_.blob(reference);
-  return content ? Result<std::string>(*content) : Result<std::string>(fail(content.error().error));
+  if (!content) {
+    store_error_ = content.error();
+    return fail(content.error().error);
+  }
+  return *content;
 }
 
 }  // namespace tw::agent

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ class Recorder {
   Result<std::string> put(std::string_view content);
   Result<std::string> get(std::string_view reference);
 
+  // Why the last failure was one: the store's own words, which say what kind of failure it is.
+  [[nodiscard]] const std::optional<store::StoreError>& store_error() const { return store_error_; }
+
   [[nodiscard]] int64_t step_count() const { return next_; }
   // Steps executed by this process.
   [[nodiscard]] int64_t executed() const { return executed_; }
@@ -40,6 +44,7 @@ class Recorder {
   store::Store& store_;
   const store::RunLock& lock_;
   std::vector<store::Step> recorded_;
+  std::optional<store::StoreError> store_error_;
   int64_t next_ = 0;
   int64_t executed_ = 0;
 };

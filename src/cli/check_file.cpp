@@ -12,17 +12,6 @@
 namespace tw::cli {
 namespace {
 
-// Codes below this are about text that is no program at all.
-constexpr uint16_t kFirstSemanticCode = 1000;
-
-bool is_unreadable(const driver::Session& session, size_t first_diagnostic) {
-  const auto& all = session.sink.diagnostics();
-  return std::any_of(all.begin() + static_cast<std::ptrdiff_t>(first_diagnostic), all.end(),
-                     [](const diag::Diagnostic& d) {
-                       return d.severity == diag::Severity::Error && d.code->number < kFirstSemanticCode;
-                     });
-}
-
 // The verdict that a user must hear of first.
 verify::Verdict worst(verify::Verdict a, verify::Verdict b) {
   auto rank = [](verify::Verdict v) {

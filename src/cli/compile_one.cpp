@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/compile_one.h"
 
-#include <algorithm>
-
 #include "cli/output.h"
 #include "cli/version.h"
 #include "os/env.h"
@@ -11,12 +9,6 @@
 #include "toolchain/report.h"
 
 namespace tw::cli {
-namespace {
-
-constexpr uint16_t kFirstSemanticCode = 1000;
-
-}  // namespace
-
 OneKernel compile_one(driver::Session& session, const std::string& path, const Options& options) {
   auto text = read_input(path);
   if (!text) {
@@ -26,10 +18,7 @@ OneKernel compile_one(driver::Session& session, const std::string& path, const O
   auto kernels = driver::compile(session, {path, *text, options.target, options.parameters, true});
   print_diagnostics(session, options.format);
   if (!kernels) {
-    const bool unreadable = std::ranges::any_of(session.sink.diagnostics(), [](const diag::Diagnostic& d) {
-      return d.severity == diag::Severity::Error && d.code->number < kFirstSemanticCode;
-    });
-    return {std::nullopt, unreadable ? ExitCode::Usage : ExitCode::NotGood};
+    return {std::nullopt, is_unreadable(session) ? ExitCode::Usage : ExitCode::NotGood};
   }
   return {std::move(kernels->front()), ExitCode::Good};
 }

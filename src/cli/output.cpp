@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/output.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <fmt/format.h>
@@ -105,6 +106,14 @@ void print_error(const diag::CodeInfo& code, const Error& error, const Options& 
   driver::Session session;
   session.sink.add(std::move(diagnostic));
   print_diagnostics(session, options.format);
+}
+
+bool is_unreadable(const driver::Session& session, size_t first) {
+  constexpr uint16_t kFirstSemanticCode = 1000;
+  const auto& all = session.sink.diagnostics();
+  return std::any_of(all.begin() + static_cast<std::ptrdiff_t>(first), all.end(), [](const diag::Diagnostic& d) {
+    return d.severity == diag::Severity::Error && d.code->number < kFirstSemanticCode;
+  });
 }
 
 Result<std::string> read_input(const std::string& path) {

@@ -28,6 +28,9 @@ void print_diagnostics(const driver::Session& session, Format format);
 // An error that has no place in a program: one diagnostic with its causes and how to repeat the command.
 void print_error(const diag::CodeInfo& code, const Error& error, const Options& options);
 
+// Is one of the diagnostics, from `first` on, about text that is no program at all (exit code 2 instead of 1)?
+bool is_unreadable(const driver::Session& session, size_t first = 0);
+
 // Reads a file that the user named; says why when it can't.
 Result<std::string> read_input(const std::string& path);
 

@@ -26,6 +26,10 @@ std::string describe_errno(int error_number) {
       return "it exists already";
     case ENAMETOOLONG:
       return "the path is too long";
+    case ELOOP:
+      return "the links on the path lead round in a circle";
+    case EBADF:
+      return "it is closed";
     case EMFILE:
     case ENFILE:
       return "too many open files";

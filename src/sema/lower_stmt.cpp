@@ -588,15 +588,29 @@ Lowering::Flow Lowering::exec_tiles(const syntax::Stmt& stmt, const syntax::For&
 }
 
 Lowering::Flow Lowering::exec_if(const syntax::Stmt& stmt, const syntax::If& node, size_t branch) {
-  if (branch == node.branches.size()) {
-    return node.has_else ? exec_block(node.else_body) : Flow::Next;
+  // Branches whose condition is known to be false leave nothing behind.
+  std::optional<ir::ExprId> condition;
+  for (;; ++branch) {
+    if (branch == node.branches.size()) {
+      return node.has_else ? exec_block(node.else_body) : Flow::Next;
+    }
+    condition = eval_bool(*node.branches[branch].condition, "the condition of `if`");
+    const std::optional<int64_t> known = condition ? exprs().constant_value(*condition) : std::nullopt;
+    if (!known) {
+      break;
+    }
+    if (*known != 0) {
+      return exec_block(node.branches[branch].body);
+    }
   }
   const syntax::Branch& current = node.branches[branch];
-  std::optional<ir::ExprId> condition = eval_bool(*current.condition, "the condition of `if`");
-  if (condition) {
-    if (std::optional<int64_t> known = exprs().constant_value(*condition)) {
-      return *known != 0 ? exec_block(current.body) : exec_if(stmt, node, branch + 1);
-    }
+  // Each further branch of a chain stands inside the `else` of the one before.
+  if (branches_ >= kMaxNestedBranches) {
+    note(sink_
+             .report(codes::ExpansionTooLarge{}, stmt.header_span, "the nesting of branches chosen at run time", "more",
+                     kMaxNestedBranches)
+             .emit());
+    return Flow::Next;
   }
   // Both branches work on a copy of all names.
   if (!take_step(stmt.header_span, 1 + frame_->names.size() / 8)) {

@@ -25,6 +25,8 @@ inline constexpr int64_t kMaxTileElements = int64_t{1} << 20;
 inline constexpr size_t kMaxInlineDepth = 16;
 // Expressions and statements within each other, inlined bodies included.
 inline constexpr int kMaxDepth = 400;
+// Branches chosen at run time within each other; an `elif` stands inside the `else` before it.
+inline constexpr int kMaxNestedBranches = 64;
 // Nodes of a scalar expression, leaves of a tuple.
 inline constexpr int64_t kMaxValueSize = 1000;
 // What is found after this many errors in one kernel is not reported.

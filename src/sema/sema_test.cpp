@@ -235,6 +235,14 @@ TEST(Limits, hostile_programs_end_with_an_error) {
   EXPECT_THAT(
       lower_text("@fn\ndef a(x):\n    return b(x)\n@fn\ndef b(x):\n    return a(x)\n" + kernel("y = a(1)\n"))->codes(),
       ElementsAre(1026));
+  std::string chain = "x = 0\nif i == 0:\n    x = 1\n";
+  std::string known_chain = "x = 0\nif B == 0:\n    x = 1\n";
+  for (int k = 1; k <= 20000; ++k) {
+    chain += fmt::format("elif i == {}:\n    x = 1\n", k);
+    known_chain += fmt::format("elif B == {}:\n    x = 1\n", 100 + k);
+  }
+  EXPECT_THAT(lower_text(kernel(chain))->codes(), ElementsAre(1033));
+  EXPECT_THAT(lower_text(kernel(known_chain, ", B: const = 8"))->codes(), IsEmpty());
   EXPECT_THAT(lower_text(kernel("x = zeros(f32, (1000000000000,))\n"))->codes(), ElementsAre(1008));
   EXPECT_THAT(lower_text(kernel("x = 9223372036854775807 + 1\n"))->codes(), ElementsAre(1023));
   EXPECT_THAT(lower_text(kernel("x = 2 ** 100\ny = (-1) ** 1000001\n"))->codes(), ElementsAre(1023));

@@ -39,17 +39,17 @@ void print_progress(const mutate::MutantResult& r, size_t done, size_t all, cons
   const std::string_view emulator = !r.is_built                                 ? "not built"
                                     : r.emulator == mutate::EmulatorSays::Wrong ? "wrong"
                                                                                 : "right";
-  fmt::print(stderr, "[{}/{}] {} of {}: {}{}{}{}\n", done, all, r.mutant.name(), file, emulator,
-             r.is_built ? fmt::format(" on the emulator, {}", verify::name_of(r.verdict)) : "",
-             r.verdict == verify::Verdict::Refuted && !r.is_replayed ? ", not replayed" : "",
-             r.is_missed() ? " MISSED" : "");
+  print_progress_line(fmt::format("[{}/{}] {} of {}: {}{}{}{}", done, all, r.mutant.name(), file, emulator,
+                                  r.is_built ? fmt::format(" on the emulator, {}", verify::name_of(r.verdict)) : "",
+                                  r.verdict == verify::Verdict::Refuted && !r.is_replayed ? ", not replayed" : "",
+                                  r.is_missed() ? " MISSED" : ""));
 }
 
 ExitCode bench_mutants(const Options& options) {
   auto files = kernel_files(options);
   if (!files) {
     print_error(diag::codes::DataMissing::kInfo, files.error(), options);
-    return ExitCode::Usage;
+    return ExitCode::Environment;
   }
   driver::Session session;
   std::vector<std::vector<driver::CompiledKernel>> kernels;
@@ -64,7 +64,7 @@ ExitCode bench_mutants(const Options& options) {
     auto compiled = driver::compile(session, {file, *text, options.target, {}, true});
     if (!compiled || compiled->empty()) {
       print_diagnostics(session, options.format);
-      return ExitCode::NotGood;
+      return is_unreadable(session) ? ExitCode::Usage : ExitCode::NotGood;
     }
     kernels.push_back(std::move(*compiled));
     const size_t name = file.rfind("kernels/");

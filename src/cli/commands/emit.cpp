@@ -7,6 +7,7 @@
 #include "cli/compile_one.h"
 #include "cli/output.h"
 #include "codegen/launch.h"
+#include "os/files.h"
 #include "toolchain/sass.h"
 
 namespace tw::cli {
@@ -106,6 +107,13 @@ ExitCode emit_command(const Options& options) {
     }
   }
   const bool is_json = options.format == Format::Json;
+  // A program that its own translation replaced would be lost.
+  if (auto input = os::real_path(options.files.front()), output = os::real_path(options.output);
+      !options.output.empty() && input && output && *input == *output) {
+    print_error(diag::codes::OutputNotWritten::kInfo, {fmt::format("`{}` is the program itself", options.output), {}},
+                options);
+    return ExitCode::Usage;
+  }
   // With --format=json the description goes to stdout and the code to the file; without a file, into the description.
   if (!is_json || !options.output.empty()) {
     if (auto written = write_output(options.output, text); !written) {

@@ -14,6 +14,7 @@
 #include "os/files.h"
 #include "os/signals.h"
 #include "rewrite/moves.h"
+#include "target/machine.h"
 #include "toolchain/compiler.h"
 
 namespace tw::cli {
@@ -61,11 +62,37 @@ Result<agent::Request> make_request(const Options& options, const task::Task& ta
       return fail(fmt::format("no move `{}`; the menu is {}", move, known));
     }
   }
-  TW_TRY_STATUS(parse_budget(options.budget, request));
-  if (!options.from.empty()) {
-    TW_TRY(request.from_text, read_input(options.from));
+  if (target::find_machine(request.target) == nullptr) {
+    std::string known;
+    for (const target::Machine& machine : target::machines()) {
+      known += (known.empty() ? "" : ", ") + std::string(machine.name);
+    }
+    return fail(fmt::format("unknown target `{}`; known targets are {}", request.target, known));
   }
+  TW_TRY_STATUS(parse_budget(options.budget, request));
   return request;
+}
+
+// The program of --from; what is wrong with it is printed. A kernel that is rejected may be where a run starts (the
+// loop tries to mend it), but not a text in which there is none.
+Result<std::string, ExitCode> read_start(const agent::Request& request, const Options& options) {
+  auto text = read_input(options.from);
+  if (!text) {
+    print_error(diag::codes::InputUnreadable::kInfo, text.error(), options);
+    return fail(ExitCode::Usage);
+  }
+  driver::Session session;
+  auto kernels = driver::compile(session, {options.from, *text, request.target, {}, true});
+  print_diagnostics(session, options.format);
+  if (is_unreadable(session)) {
+    return fail(ExitCode::Usage);
+  }
+  for (const diag::Diagnostic& d : session.sink.diagnostics()) {
+    if (d.code->number == diag::codes::NoKernel::kInfo.number) {
+      return fail(ExitCode::NotGood);
+    }
+  }
+  return *text;
 }
 
 void print_plan(const agent::Request& request, const task::Task& task) {
@@ -163,6 +190,10 @@ ExitCode drive(store::Store& store, const store::RunLock& lock, const task::Task
   progress.say = [](const std::string& line) { print_progress_line(line); };
   os::catch_interrupts();
   auto result = agent::run_loop(task, request, recorder, compiler ? &*compiler : nullptr, progress);
+  if (!result && recorder.store_error()) {
+    // Nothing is wrong with the run: it reads as interrupted, and can be resumed when there is room again.
+    return print_store_error(*recorder.store_error(), options);
+  }
   if (!result) {
     static_cast<void>(store.set_state(lock, store::RunState::Failed, json::Object{{"reason", result.error().message}}));
     print_error(diag::codes::RunNotPossible::kInfo, result.error(), options);
@@ -274,6 +305,13 @@ ExitCode optimize_command(const Options& options) {
   if (!request) {
     print_error(diag::codes::BadUsage::kInfo, request.error(), options);
     return ExitCode::Usage;
+  }
+  if (!options.from.empty()) {
+    auto start = read_start(*request, options);
+    if (!start) {
+      return start.error();
+    }
+    request->from_text = *start;
   }
   if (options.is_dry_run) {
     print_plan(*request, *task);

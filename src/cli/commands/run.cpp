@@ -19,6 +19,15 @@ namespace {
 
 constexpr size_t kProblems = 6;
 constexpr size_t kSchedules = 6;
+constexpr double kMostElements = 1 << 24;
+
+double elements_of(const emulator::BoundProblem& problem) {
+  double count = 0;
+  for (const emulator::BoundTensor& tensor : problem.tensors) {
+    count += static_cast<double>(tensor.allocation_elements);
+  }
+  return count;
+}
 
 // Without a task: does the machine keep the reading, on small problems (or the one given) under several schedules?
 ExitCode run_against_reading(const driver::CompiledKernel& kernel, const Options& options) {
@@ -33,11 +42,24 @@ ExitCode run_against_reading(const driver::CompiledKernel& kernel, const Options
     fixed[*size] = value;
   }
   const uint64_t seed = options.seed.value_or(1);
+  const auto problems = verify::small_problems(f, fixed, fixed.size() == f.sizes.size() ? 1 : kProblems);
+  for (const emulator::Problem& problem : problems) {
+    // Sizes that no tensor can have are found by the run itself; these ones could be had, but not in a lifetime.
+    if (auto bound = emulator::bind(f, problem); bound && elements_of(*bound) > kMostElements) {
+      print_error(diag::codes::RunNotPossible::kInfo,
+                  {fmt::format("at these sizes the tensors have {:.3g} elements; the emulator runs all of a launch and "
+                               "takes at most {} (choose smaller sizes with `--size`)",
+                               elements_of(*bound), static_cast<int64_t>(kMostElements)),
+                   {}},
+                  options);
+      return ExitCode::Usage;
+    }
+  }
   json::Array runs;
   std::string text;
   bool is_good = true;
   size_t launches = 0;
-  for (emulator::Problem& problem : verify::small_problems(f, fixed, fixed.size() == f.sizes.size() ? 1 : kProblems)) {
+  for (emulator::Problem problem : problems) {
     problem.seed = seed;
     for (const emulator::Schedule& schedule : emulator::standard_schedules(f.threads, kSchedules, seed)) {
       const emulator::MachineRun run = emulator::run_machine(f, problem, schedule);
