@@ -81,6 +81,16 @@ std::string first_error(const CompileResult& result) {
 
 class NvrtcArch : public NvrtcTest, public testing::WithParamInterface<const char*> {};
 
+// Where a toolkit is installed for all, the loader would find some library of this name; it must be the one beside.
+TEST_F(NvrtcTest, ItsSecondLibraryIsTheOneBesideIt) {
+  const std::string folder = os::parent_path(*os::real_path(nvrtc_->path()));
+  const auto names = *os::list_folder(folder);
+  if (std::ranges::none_of(names, [](const std::string& n) { return n.starts_with("libnvrtc-builtins.so."); })) {
+    GTEST_SKIP() << "no libnvrtc-builtins.so beside " << nvrtc_->path();
+  }
+  EXPECT_NE(os::read_file("/proc/self/maps")->find(folder + "/libnvrtc-builtins.so."), std::string::npos);
+}
+
 TEST_P(NvrtcArch, KernelBecomesCubinWithResources) {
   CompileOptions options;
   options.arch = GetParam();

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "os/clock.h"
+#include "os/files.h"
 #include "toolchain/library_search.h"
 
 namespace tw::toolchain {
@@ -96,6 +97,11 @@ Result<Nvrtc> Nvrtc::open(const std::string& library) {
   if (functions->version(&nvrtc.version_major_, &nvrtc.version_minor_) != kNvrtcSuccess) {
     return fail(fmt::format("`{}` does not tell its version", from.path()));
   }
+  // NVRTC opens its second library by name alone, which the loader finds only where a toolkit is installed for all. A
+  // library that is loaded already is found by its name too. Where it does not lie beside, the loader searches as ever.
+  static_cast<void>(DynamicLibrary::open(
+      os::join_path(os::parent_path(from.path()),
+                    fmt::format("libnvrtc-builtins.so.{}.{}", nvrtc.version_major_, nvrtc.version_minor_))));
   TW_TRY(nvrtc.identity_, file_identity(from.path()));
   nvrtc.functions_ = std::move(functions);
   return nvrtc;
