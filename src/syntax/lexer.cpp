@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <string>
 
+#include "base/strings.h"
+
 namespace tw::syntax {
 namespace {
 
@@ -47,22 +49,9 @@ char closing_of(char open) {
 size_t find_non_text(std::string_view text) {
   size_t i = 0;
   while (i < text.size()) {
-    auto byte = static_cast<unsigned char>(text[i]);
-    if (byte == 0) {
+    const size_t length = text[i] == '\0' ? 0 : utf8_length(text.substr(i));
+    if (length == 0) {
       return i;
-    }
-    size_t length = byte < 0x80                   ? 1
-                    : byte >= 0xC2 && byte < 0xE0 ? 2
-                    : (byte & 0xF0) == 0xE0       ? 3
-                    : byte >= 0xF0 && byte < 0xF5 ? 4
-                                                  : 0;
-    if (length == 0 || i + length > text.size()) {
-      return i;
-    }
-    for (size_t j = 1; j < length; ++j) {
-      if ((static_cast<unsigned char>(text[i + j]) & 0xC0) != 0x80) {
-        return i;
-      }
     }
     i += length;
   }

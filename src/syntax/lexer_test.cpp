@@ -99,6 +99,11 @@ TEST(Lexer, an_open_bracket_does_not_swallow_the_next_function) {
 TEST(Lexer, what_is_no_text_is_refused_once) {
   EXPECT_THAT(lex_text(std::string("a = \0 1", 7)).errors, ElementsAre(1));
   EXPECT_THAT(lex_text("a = \xff\xfe").errors, ElementsAre(1));
+  // Cut off at the end, longer than need be, half of a surrogate pair, behind the last character.
+  for (const char* tail : {"\xe2\x82", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+    EXPECT_THAT(lex_text(std::string("a = 1 # ") + tail).errors, ElementsAre(1)) << tail;
+  }
+  EXPECT_THAT(lex_text("a = 1 # \xe2\x82\xac \xf0\x9f\x98\x80\n").errors, IsEmpty());
   EXPECT_THAT(lex_text("\x7f"
                        "ELF")
                   .errors,
