@@ -2,6 +2,7 @@
 #include "agent/draft.h"
 
 #include <algorithm>
+#include <cctype>
 #include <fmt/format.h>
 
 #include "diag/sink.h"
@@ -72,6 +73,16 @@ void retype(syntax::Module& module, KernelView& view, const task::Task& task) {
   static_cast<void>(module);
 }
 
+// A name of a function that says which task it computes.
+std::string kernel_name(std::string name) {
+  for (char& c : name) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) {
+      c = '_';
+    }
+  }
+  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0 ? "kernel_" + name : name;
+}
+
 // The simplest first: fewer statements that name an instruction or a policy.
 int complexity(const std::string& text) {
   int score = 0;
@@ -110,6 +121,11 @@ Result<std::vector<Draft>> drafts_for(const task::Task& task, const std::string&
         continue;
       }
       retype(*module, *view, task);
+      // A program of its own from here on: what is said of the draft would soon be wrong.
+      view->function().name.text = kernel_name(task.name);
+      for (syntax::StmtPtr& stmt : module->body.statements) {
+        std::erase_if(stmt->trivia.leading, [](const std::string& l) { return l.starts_with("#"); });
+      }
       rewrite::set_keyword(view->decorator(), "target", syntax::make_string(target));
       // One configuration: the defaults.
       std::erase_if(view->decorator().as<syntax::Call>()->arguments,

@@ -96,6 +96,16 @@ Result<std::string> joined(const std::string& fast, const std::string& general) 
   return syntax::print(module);
 }
 
+// Where the program comes from, as comments.
+std::string heading(const task::Task& task, const std::vector<std::string>& moves) {
+  std::string out =
+      fmt::format("# Computes the task {}: written by `tilewright optimize`, proved as proof.json says.\n", task.name);
+  for (const std::string& move : moves) {
+    out += fmt::format("#   {}\n", move);
+  }
+  return out;
+}
+
 constexpr const char* kDelivered[] = {"kernel.tw.py", "kernel.cu", "proof.json", "report.html"};
 
 }  // namespace
@@ -140,7 +150,7 @@ Status deliver(const std::string& folder, const task::Task& task, const agent::R
     proof.set("dispatch",
               json::Object{{"serves_whole_domain", result.best->narrowing.empty() || result.general.has_value()}});
     proof.set("kernels", std::move(kernels));
-    files = {{os::join_path(folder, "kernel.tw.py"), program},
+    files = {{os::join_path(folder, "kernel.tw.py"), heading(task, result.best->moves) + program},
              {os::join_path(folder, "kernel.cu"), source},
              {os::join_path(folder, "proof.json"), json::write(proof, 2) + "\n"}};
   }

@@ -59,6 +59,9 @@ class Grammar {
 
   // CLI callbacks hold text; integers are read here, after parsing.
   void finish() {
+    if (!run_text_.empty()) {
+      options_.files.push_back(run_text_);
+    }
     for (const std::string& text : parameter_texts_) {
       options_.parameters.push_back(parse_assignment(text));
     }
@@ -154,7 +157,8 @@ class Grammar {
       one->add_option("-o,--output", options_.output, "where to write");
     }
     CLI::App* show = command(app_, "show", "one step of a run");
-    files(show, "run", false);
+    // Not files(): of two positional options the first, a list, would take both.
+    show->add_option("RUN", run_text_, "run")->required();
     show->add_option("STEP", options_.step, "number of the step; default: all");
     store(show);
   }
@@ -183,6 +187,7 @@ class Grammar {
   Options options_;
   std::string format_ = "text";
   std::vector<std::string> parameter_texts_;
+  std::string run_text_;
   std::vector<std::string> size_texts_;
   CLI::Option* resume_option_ = nullptr;
   std::string resume_text_;

@@ -229,6 +229,12 @@ class LayoutRules {
   void rule(const ir::Op&, const ir::CheckOp&) {}
   void rule(const ir::Op&, const ir::RedOp&) {}
   void rule(const ir::Op& op, const ir::CopyOp& copy) {
+    ++result_.compared_layouts;
+    if (copy.atom.kind == target::CopyKind::CpAsync && copy.fill != 0) {
+      report({.kind = LayoutFinding::Kind::Fragment,
+              .op = &op,
+              .claim = fmt::format("`cp.async` fills pads with zeros, the copy asks for {}", copy.fill)});
+    }
     map_covers(op, *copy.map, copy.source.tile_shape(), "the copy");
     shared_vectors(op, copy.source, *copy.map, copy.access);
     shared_vectors(op, copy.destination, *copy.map, copy.access);

@@ -16,7 +16,9 @@ namespace {
 
 constexpr int kWarpThreads = 32;
 // Thread steps for the witnesses of all suspicions together.
-constexpr int64_t kAllSteps = 40'000'000;
+constexpr int64_t kAllSteps = 30'000'000;
+// The same, when the program is known to be wrong already: then a witness only explains.
+constexpr int64_t kStepsToExplain = 1'500'000;
 
 // What a rule found, in one shape for all rules.
 struct Suspect {
@@ -113,8 +115,8 @@ void add_witness(Counterexample& out, const Witness& witness) {
 
 class MachineObligations {
  public:
-  MachineObligations(const ir::Function& function, const Options& options, diag::Sink& sink)
-      : f_(function), options_(options), sink_(sink), steps_left_(kAllSteps * std::max(1, options.effort)) {}
+  MachineObligations(const ir::Function& function, const Options& options, bool is_refuted, diag::Sink& sink)
+      : f_(function), options_(options), sink_(sink), steps_left_((is_refuted ? kStepsToExplain : kAllSteps) * std::max(1, options.effort)) {}
 
   std::vector<Obligation> run() {
     layouts();
@@ -347,8 +349,9 @@ class MachineObligations {
 
 }  // namespace
 
-std::vector<Obligation> machine_obligations(const ir::Function& lowered, const Options& options, diag::Sink& sink) {
-  return MachineObligations(lowered, options, sink).run();
+std::vector<Obligation> machine_obligations(const ir::Function& lowered, const Options& options, bool is_refuted,
+                                            diag::Sink& sink) {
+  return MachineObligations(lowered, options, is_refuted, sink).run();
 }
 
 Result<std::string> replay_machine(const ir::Function& lowered, const Counterexample& counterexample) {

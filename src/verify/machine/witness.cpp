@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kWarpThreads = 32;
 constexpr int64_t kDefaultTile = 16;
+// What a run costs beside its steps.
+constexpr int64_t kLeastSteps = 20'000;
 // Trip counts up to one more than twice the deepest ring that is common in practice.
 constexpr int64_t kMostTiles = 7;
 
@@ -90,10 +92,13 @@ std::vector<emulator::Schedule> directed_schedules(const Suspicion& suspicion, i
     schedule.async = async;
     schedule.first = std::move(first);
     schedule.last = std::move(last);
+    schedule.seed = 1 + out.size();
     out.push_back(std::move(schedule));
   };
   add(ScheduleMode::InOrder, AsyncMode::Late, {}, {});
   add(ScheduleMode::InOrder, AsyncMode::Early, {}, {});
+  add(ScheduleMode::Random, AsyncMode::Late, {}, {});
+  add(ScheduleMode::Random, AsyncMode::Random, {}, {});
   // Each suspect hurried and held back; warp 0 and the last warp stand in where a thread is not known.
   const std::vector<int> a = warp_of(suspicion.thread_first >= 0 ? suspicion.thread_first : 0, threads);
   const std::vector<int> b = warp_of(suspicion.thread_second >= 0 ? suspicion.thread_second : threads - 1, threads);
@@ -199,22 +204,27 @@ std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion
                                     const SearchLimits& limits, int64_t& steps_left) {
   const std::vector<emulator::Schedule> schedules = directed_schedules(suspicion, lowered.threads);
   const int64_t stop_at = std::max<int64_t>(0, steps_left - limits.steps);
-  for (const emulator::Problem& problem : problems_for_order(lowered, suspicion.sizes, limits.problems)) {
-    for (const emulator::Schedule& schedule : schedules) {
+  // Most mistakes show under plain schedules at some size: all sizes under a few schedules before the next few.
+  constexpr size_t kTier = 4;
+  std::vector<emulator::Problem> problems = problems_for_order(lowered, suspicion.sizes, limits.problems);
+  emulator::MachineOptions options;
+  options.max_violations = 1;
+  for (size_t first = 0; first < schedules.size(); first += kTier) {
+    const std::vector<emulator::Schedule> tier(
+        schedules.begin() + static_cast<std::ptrdiff_t>(first),
+        schedules.begin() + static_cast<std::ptrdiff_t>(std::min(first + kTier, schedules.size())));
+    for (auto problem = problems.begin(); problem != problems.end();) {
       if (steps_left <= stop_at) {
         return std::nullopt;
       }
-      emulator::MachineOptions options;
-      options.max_violations = 1;
-      emulator::MachineRun run = emulator::run_machine(lowered, problem, schedule, options);
+      emulator::Hunt hunt = emulator::hunt(lowered, *problem, tier, options);
+      if (hunt.schedule && !hunt.run.violations.empty()) {
+        const emulator::Violation& violation = hunt.run.violations.front();
+        return Witness{*problem, *hunt.schedule, violation.block, violation};
+      }
+      steps_left -= std::max(hunt.run.steps * static_cast<int64_t>(tier.size()), kLeastSteps);
       // A reading that fails is the text's fault, whatever the machine does: another obligation tells it.
-      if (run.reading_error) {
-        break;
-      }
-      if (!run.violations.empty()) {
-        return Witness{problem, schedule, run.violations.front().block, run.violations.front()};
-      }
-      steps_left -= std::max<int64_t>(run.steps, 1000);
+      problem = hunt.run.reading_error ? problems.erase(problem) : problem + 1;
     }
   }
   return std::nullopt;

@@ -32,7 +32,7 @@ struct Suspicion {
 };
 
 struct SearchLimits {
-  size_t problems = 24;
+  size_t problems = 16;
   // Thread steps over all runs.
   int64_t steps = 16'000'000;
 };
