@@ -55,7 +55,8 @@ json::Value constants_json(const sema::Binding& binding) {
 
 }  // namespace
 
-CheckedFile check_file(driver::Session& session, const std::string& path, const Options& options) {
+CheckedFile check_file(driver::Session& session, const std::string& path, const Options& options,
+                       const task::Task* task) {
   const auto start = std::chrono::steady_clock::now();
   CheckedFile out;
   out.file = path;
@@ -82,6 +83,7 @@ CheckedFile check_file(driver::Session& session, const std::string& path, const 
                                                                kernel.name, sema::to_string(kernel.constants)));
     verify::Options check_options;
     check_options.effort = static_cast<int>(std::clamp<int64_t>(options.effort, 1, 1000));
+    check_options.task = task == nullptr ? nullptr : &task->computation;
     verify::Report report = verify::check(kernel.source, kernel.lowered, check_options, session.sink);
     verdict = worst(verdict, report.verdict);
     is_full = is_full && report.scope == verify::Scope::Full;

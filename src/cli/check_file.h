@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cli/options.h"
 #include "driver/driver.h"
+#include "task/task.h"
 #include "verify/verify.h"
 
 namespace tw::cli {
@@ -31,8 +32,9 @@ struct CheckedFile {
   ExitCode exit_code = ExitCode::Good;
 };
 
-// Diagnostics go to the session.
-CheckedFile check_file(driver::Session& session, const std::string& path, const Options& options);
+// Diagnostics go to the session. `task`: what the kernel is to compute, as an obligation of its own; may be null.
+CheckedFile check_file(driver::Session& session, const std::string& path, const Options& options,
+                       const task::Task* task);
 
 // The entry of `tw.check/1`.
 json::Value to_json(const CheckedFile& file, const driver::Session& session);

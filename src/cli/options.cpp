@@ -101,6 +101,7 @@ class Grammar {
     CLI::App* sub = command(app_, "check", "prove or refute kernels");
     files(sub, "tile programs", true);
     target_and_parameters(sub);
+    sub->add_option("--task", options_.task, "task that the kernel is to compute: one more obligation");
     sub->add_option("--effort", options_.effort, "solver budget a query, in deterministic steps; 0: the default");
     sub->add_option("--cex", options_.cex_folder, "folder to write counterexamples to");
     sub->add_flag("--fix", options_.wants_fix, "apply fix-its that were re-checked");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 #include "cli/check_file.h"
 #include "cli/commands/commands.h"
@@ -78,7 +79,16 @@ constexpr int kMostFixes = 20;
 }  // namespace
 
 ExitCode check_command(const Options& options) {
-  driver::Session session;
+  driver::Session task_session;
+  std::optional<task::Task> task;
+  if (!options.task.empty()) {
+    auto loaded = task::load(options.task, task_session.sources, task_session.sink);
+    if (!loaded) {
+      print_diagnostics(task_session, options.format);
+      return ExitCode::Usage;
+    }
+    task = *std::move(loaded);
+  }
   json::Array entries;
   std::string text;
   ExitCode exit_code = ExitCode::Good;
@@ -87,7 +97,7 @@ ExitCode check_command(const Options& options) {
     driver::Session own;
     for (int fixes = 0;; ++fixes) {
       own = driver::Session();
-      file = check_file(own, path, options);
+      file = check_file(own, path, options, task ? &*task : nullptr);
       if (!options.wants_fix || fixes == kMostFixes) {
         break;
       }

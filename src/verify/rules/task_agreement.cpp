@@ -249,8 +249,15 @@ std::string compare(Context& context, const analysis::StoreRecord& store, const 
   ToTask to_task(context, task);
   domain::Substitution to_element;
   std::vector<VarId> element;
+  // An axis of one element is element 0, whichever way the program came by it (a broadcast names no axis).
+  domain::Substitution single;
+  for (size_t t = 0; t < store.access.shape.size(); ++t) {
+    if (store.access.shape[t] == 1) {
+      single.emplace(context.values().axis_var(static_cast<int>(t)), ints.constant(0));
+    }
+  }
   for (size_t i = 0; i < store.access.coords.size(); ++i) {
-    IntId coord = store.access.coords[i];
+    IntId coord = ints.substitute(store.access.coords[i], single);
     facts.assume(ints.non_negative(coord));
     facts.assume(ints.lt(coord, extents[i]));
     element.push_back(ints.add_var("e" + std::to_string(i)));
@@ -275,7 +282,7 @@ std::string compare(Context& context, const analysis::StoreRecord& store, const 
       return "the written coordinate " + ints.to_string(coord) + " does not run over the axis";
     }
   }
-  TermId value = context.settler->settle(store.value, facts, true);
+  TermId value = context.settler->settle(context.values().substitute(store.value, single), facts, true);
   // The rounding of the store itself.
   if (const TermNode n = context.values().node(value); n.kind == TermKind::Apply &&
                                                        n.function == ElementwiseKind::Cast &&
