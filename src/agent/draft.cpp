@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
+#include <map>
 
 #include "diag/sink.h"
 #include "os/env.h"
@@ -44,8 +45,75 @@ bool fits(const KernelView& view, const task::Task& task) {
   return true;
 }
 
-// Element type of each parameter as in the task; casts to the old output type follow.
-void retype(syntax::Module& module, KernelView& view, const task::Task& task) {
+// `x.to(T)`: T, else null.
+syntax::Name* cast_type(syntax::Expr& expr) {
+  auto* call = expr.as<syntax::Call>();
+  auto* callee = call != nullptr ? call->callee->as<syntax::Attribute>() : nullptr;
+  return callee != nullptr && callee->name.text == "to" && call->arguments.size() == 1
+             ? call->arguments[0].value->as<syntax::Name>()
+             : nullptr;
+}
+
+void wrap_in_cast(syntax::Expr& expr, std::string_view type) {
+  auto inner = std::make_unique<syntax::Expr>(std::move(expr));
+  std::vector<syntax::ExprPtr> arguments;
+  arguments.push_back(syntax::make_name(type));
+  expr = std::move(*syntax::make_call(syntax::make_attribute(std::move(inner), "to"), std::move(arguments)));
+}
+
+// Of `load(A[...])`, `copy(A[...], s)`: "A"; of `store(x, D[...])`: "D".
+std::string object_of(const syntax::Call& call, size_t argument) {
+  return call.arguments.size() > argument ? rewrite::object_name(*call.arguments[argument].value) : "";
+}
+
+// Elements that are narrower than the program's are widened where they are loaded; arithmetic stays as it is.
+void retype_loads(const KernelView& view, const std::map<std::string, std::pair<std::string, std::string>>& changed) {
+  for (syntax::Expr* load : view.calls("load")) {
+    auto found = changed.find(object_of(*load->as<syntax::Call>(), 0));
+    if (found != changed.end() && found->second.first == "f32" && found->second.second != "tf32") {
+      wrap_in_cast(*load, "f32");
+    }
+  }
+}
+
+// Shared tiles have the type of what is copied to them.
+void retype_shared(const KernelView& view, const std::map<std::string, std::pair<std::string, std::string>>& changed) {
+  for (syntax::Expr* copy : view.calls("copy")) {
+    auto* call = copy->as<syntax::Call>();
+    auto found = changed.find(object_of(*call, 0));
+    syntax::Call* shared = found != changed.end() ? view.shared_declaration(object_of(*call, 1)) : nullptr;
+    auto* type = shared != nullptr && !shared->arguments.empty() ? shared->arguments[0].value->as<syntax::Name>() : nullptr;
+    if (type != nullptr) {
+      type->id = found->second.second;
+    }
+  }
+}
+
+// The stored value is cast to the output's type; f32 is what arithmetic gives, so it needs none.
+void retype_stores(const KernelView& view, const std::map<std::string, std::pair<std::string, std::string>>& changed) {
+  for (syntax::Expr* store : view.calls("store")) {
+    auto* call = store->as<syntax::Call>();
+    auto found = changed.find(object_of(*call, 1));
+    if (found == changed.end()) {
+      continue;
+    }
+    syntax::Expr& value = *call->arguments[0].value;
+    syntax::Name* type = cast_type(value);
+    const bool is_cast_to_old = type != nullptr && type->id == found->second.first;
+    if (is_cast_to_old && found->second.second == "f32") {
+      syntax::ExprPtr inner = std::move(value.as<syntax::Call>()->callee->as<syntax::Attribute>()->base);
+      call->arguments[0].value = std::move(inner);
+    } else if (is_cast_to_old) {
+      type->id = found->second.second;
+    } else if (found->second.first == "f32") {
+      wrap_in_cast(value, found->second.second);
+    }
+  }
+}
+
+// Element type of each parameter as in the task; casts follow.
+void retype(KernelView& view, const task::Task& task) {
+  std::map<std::string, std::pair<std::string, std::string>> changed;
   for (syntax::Parameter& parameter : view.function().parameters) {
     auto* annotation = parameter.annotation ? parameter.annotation->as<syntax::Subscript>() : nullptr;
     const TensorParam* tensor = view.tensor(parameter.name.text);
@@ -54,23 +122,14 @@ void retype(syntax::Module& module, KernelView& view, const task::Task& task) {
     }
     const auto found = std::ranges::find(task.computation.tensors, parameter.name.text, &spec::Tensor::name);
     const std::string wanted(name_of(found->type));
-    if (tensor->element == wanted) {
-      continue;
+    if (tensor->element != wanted) {
+      annotation->indices[0] = syntax::make_name(wanted);
+      changed[tensor->name] = {tensor->element, wanted};
     }
-    annotation->indices[0] = syntax::make_name(wanted);
-    // Names of the old type in casts and shared tiles of this tensor become the new one.
-    const std::string old = tensor->element;
-    syntax::walk(view.function().body, [&](syntax::Stmt& stmt) {
-      for (syntax::ExprPtr* root : syntax::expressions(stmt)) {
-        syntax::walk(**root, [&](syntax::Expr& expr) {
-          if (auto* name = expr.as<syntax::Name>(); name != nullptr && name->id == old && old != "f32") {
-            name->id = wanted;
-          }
-        });
-      }
-    });
   }
-  static_cast<void>(module);
+  retype_shared(view, changed);
+  retype_stores(view, changed);
+  retype_loads(view, changed);
 }
 
 // A name of a function that says which task it computes.
@@ -120,7 +179,7 @@ Result<std::vector<Draft>> drafts_for(const task::Task& task, const std::string&
       if (!view || !fits(*view, task)) {
         continue;
       }
-      retype(*module, *view, task);
+      retype(*view, task);
       // A program of its own from here on: what is said of the draft would soon be wrong.
       view->function().name.text = kernel_name(task.name);
       for (syntax::StmtPtr& stmt : module->body.statements) {

@@ -57,19 +57,30 @@ class Loop {
         start_(std::chrono::steady_clock::now()) {}
 
   Result<RunResult> run() {
-    TW_TRY(std::vector<Candidate> starts, first_candidates());
-    for (Candidate& start : starts) {
-      TW_TRY(Verified verified, evaluate(start));
-      if (!verified.is_good && !verified.check.is_proved()) {
-        TW_TRY(std::optional<Candidate> mended, mend(start, verified));
-        if (mended) {
-          start = *std::move(mended);
-          TW_TRY(verified, evaluate(start));
-        }
-      }
-      TW_TRY_STATUS(decide(start, verified, true));
+    TW_TRY(const std::vector<Draft> starts, first_programs());
+    const std::string move = request_.from_text.empty() ? "draft" : "from";
+    // One that is right as it stands before any that must be mended first.
+    std::vector<std::pair<Candidate, Verified>> failed;
+    for (const Draft& start : starts) {
+      TW_TRY(Candidate candidate, record_draft(start.text, move, {}, start.origin));
+      TW_TRY(Verified verified, evaluate(candidate));
+      TW_TRY_STATUS(decide(candidate, verified, true));
       if (verified.is_good || is_over()) {
         break;
+      }
+      failed.emplace_back(std::move(candidate), std::move(verified));
+    }
+    for (const auto& [candidate, verified] : failed) {
+      if (result_.best || is_over()) {
+        break;
+      }
+      if (verified.check.is_proved()) {
+        continue;
+      }
+      TW_TRY(const std::optional<Candidate> mended, mend(candidate, verified));
+      if (mended) {
+        TW_TRY(const Verified again, evaluate(*mended));
+        TW_TRY_STATUS(decide(*mended, again, true));
       }
     }
     if (result_.best && !is_over()) {
@@ -82,21 +93,16 @@ class Loop {
  private:
   // --- steps
 
-  Result<std::vector<Candidate>> first_candidates() {
-    std::vector<Candidate> out;
+  Result<std::vector<Draft>> first_programs() {
     if (!request_.from_text.empty()) {
-      TW_TRY(Candidate candidate, record_draft(request_.from_text, "from", {}, ""));
-      out.push_back(std::move(candidate));
-      return out;
+      return std::vector<Draft>{{request_.from_text, ""}};
     }
-    TW_TRY(const std::vector<Draft> drafts, drafts_for(task_, request_.target));
+    TW_TRY(std::vector<Draft> drafts, drafts_for(task_, request_.target));
     if (drafts.empty()) {
       return fail(fmt::format(
           "no program family in kernels/ fits the task `{}`; start from a program of yours with --from", task_.name));
     }
-    TW_TRY(Candidate candidate, record_draft(drafts.front().text, "draft", {}, drafts.front().origin));
-    out.push_back(std::move(candidate));
-    return out;
+    return drafts;
   }
 
   // Puts a candidate on record with the diff to its parent.
