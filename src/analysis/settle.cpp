@@ -288,6 +288,29 @@ TermId Settler::fold(TermId term) {
   return term;
 }
 
+// A loop that counts down is one that counts up: x becomes lo + hi - 1 - x where indices fall as x grows.
+void Settler::turn_binders(std::vector<Binder>& binders, TermId& body) {
+  std::vector<TermId> leaves;
+  collect_leaves(values_, body, true, leaves);
+  for (const Binder& b : binders) {
+    bool falls = false, rises = false, is_bound = false;
+    for (TermId id : leaves) {
+      for (IntId c : values_.node(id).coords) {
+        auto linear = ints_.uses(c, b.var) ? ints_.linear_in(c, b.var) : std::nullopt;
+        falls = falls || (linear && linear->coefficient < 0);
+        rises = rises || (linear && linear->coefficient > 0);
+      }
+    }
+    for (const Binder& other : binders) {
+      is_bound = is_bound || ints_.uses(other.lo, b.var) || ints_.uses(other.hi, b.var);
+    }
+    if (falls && !rises && !is_bound) {
+      IntId mirrored = ints_.sub(ints_.add(ints_.add(b.lo, b.hi), ints_.constant(-1)), ints_.var(b.var));
+      body = values_.substitute(body, {{b.var, mirrored}});
+    }
+  }
+}
+
 // Binders p, q of which the body sees only Q*p + q, 0 <= q < Q: one binder.
 bool Settler::merge_binders(std::vector<Binder>& binders, TermId& body) {
   for (size_t i = 0; i < binders.size(); ++i) {
@@ -420,6 +443,7 @@ TermId Settler::reduce(TermId term, Facts& facts) {
     memo_.swap(outer);
   };
   if (!n.is_ordered) {
+    turn_binders(binders, body);
     // Before the body is settled: case splits of single digits would hide the sum.
     while (merge_binders(binders, body)) {
     }

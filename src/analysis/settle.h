@@ -39,6 +39,7 @@ class Settler {
   TermId reduce(TermId term, domain::Facts& facts);
   TermId accumulate(const TermNode& node, std::vector<TermId> operands, domain::Facts& facts);
   TermId fold(TermId term);
+  void turn_binders(std::vector<Binder>& binders, TermId& body);
   bool merge_binders(std::vector<Binder>& binders, TermId& body);
   bool clip_binders(const TermNode& node, std::vector<Binder>& binders, TermId& body, domain::Facts& facts);
   bool clip(Binder& binder, int64_t coefficient, IntId rest, bool at_most, IntId bound, domain::Facts& facts);

@@ -89,7 +89,30 @@ void describe(Context& context, const Place& place, const domain::Assignment& va
   }
 }
 
+namespace {
+
+// The term with the side of each choice that is taken at `values`, outside reductions.
+TermId taken_sides(Context& context, TermId term, const domain::Assignment& values) {
+  analysis::Values& terms = context.values();
+  const analysis::TermNode n = terms.node(term);
+  if (n.kind == analysis::TermKind::Select) {
+    auto truth = context.ints().evaluate(n.condition, values);
+    return truth ? taken_sides(context, n.operands[*truth ? 0 : 1], values) : term;
+  }
+  if (n.kind != analysis::TermKind::Apply && n.kind != analysis::TermKind::Product) {
+    return term;
+  }
+  std::vector<TermId> operands;
+  for (TermId o : n.operands) {
+    operands.push_back(taken_sides(context, o, values));
+  }
+  return terms.with_operands(term, std::move(operands));
+}
+
+}  // namespace
+
 void add_elements(Context& context, TermId term, const domain::Assignment& values, Counterexample& cex) {
+  term = taken_sides(context, term, values);
   const analysis::Values& terms = context.values();
   std::vector<TermId> leaves;
   analysis::collect_leaves(terms, term, false, leaves);

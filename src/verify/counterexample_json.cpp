@@ -70,6 +70,7 @@ Result<std::vector<TouchedElement>> touched_elements(const json::Value& value) {
     TW_TRY(element.tensor, item.get_string("tensor"));
     TW_TRY(element.coords, integers(item, "element"));
     TW_TRY(element.reaches, item.get_bool("reaches"));
+    element.is_second = int_or_nothing(item, "factor") == 2;
     out.push_back(std::move(element));
   }
   return out;

@@ -113,13 +113,15 @@ bool differ(double a, double b) {
 // Everything else is zero: a value that changes with the second factor, and not without the first, is their product.
 Result<std::string> replay_product(const Watcher& watcher, const Problem& zero, const Counterexample& cex) {
   const ir::Function& f = watcher.function();
-  Problem one = zero, other = zero;
-  TW_TRY_STATUS(set_element(f, one, cex.elements[0], 1));
-  TW_TRY_STATUS(set_element(f, other, cex.elements[1], 1));
-  Problem both = one;
-  TW_TRY_STATUS(set_element(f, both, cex.elements[1], 1));
+  Problem one = zero, other = zero, both = zero;
+  // Factors may be products or sums themselves: all elements of one are 1 together.
+  std::string product;
+  for (const TouchedElement& element : cex.elements) {
+    TW_TRY_STATUS(set_element(f, element.is_second ? other : one, element, 1));
+    TW_TRY_STATUS(set_element(f, both, element, 1));
+    product += (product.empty() ? "" : " * ") + text_of(element);
+  }
   const Seen first = watcher.run(one), second = watcher.run(other), together = watcher.run(both);
-  const std::string product = text_of(cex.elements[0]) + " * " + text_of(cex.elements[1]);
   if (watcher.watches()) {
     const size_t count = std::min({first.values.size(), second.values.size(), together.values.size()});
     for (size_t i = 0; i < count; ++i) {
@@ -203,7 +205,7 @@ Result<std::string> replay_reach(const Watcher& watcher, const Problem& base, co
     for (size_t i = 0; i < changes.size(); ++i) {
       as_stated[i] = as_stated[i] && changes[i] == element.reaches;
     }
-    finding += (finding.empty() ? "" : ", ") + std::string(element.reaches ? "the value changes with " : "not with ") +
+    finding += (finding.empty() ? "" : ", ") + std::string(element.reaches ? "the value changes with " : "the value does not change with ") +
                text_of(element);
   }
   if (watcher.watches() && (some_reach ? std::ranges::find(as_stated, true) != as_stated.end()

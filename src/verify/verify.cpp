@@ -164,6 +164,7 @@ json::Value to_json(const Counterexample& cex, const diag::SourceManager& source
       one.set("tensor", e.tensor);
       one.set("element", std::move(coords));
       one.set("reaches", e.reaches);
+      one.set("factor", e.is_second ? 2 : 1);
       elements.push_back(std::move(one));
     }
     object.set("elements", std::move(elements));

@@ -45,6 +45,8 @@ struct TouchedElement {
   std::string tensor;
   std::vector<int64_t> coords;
   bool reaches = true;
+  // Of a product: belongs to its second factor.
+  bool is_second = false;
 };
 
 // The value that tags are about: what an op of one of the two programs checks or gives.
@@ -81,7 +83,7 @@ struct Counterexample {
   bool is_replayed = false;
   // What the emulator said.
   std::string replay_finding;
-  // Tags: elements that meet; two that are multiplied come first.
+  // Tags: elements that meet. `is_product`: those of the first factor are multiplied by those of the second.
   std::vector<TouchedElement> elements;
   bool is_product = false;
   // Tags: the elements are the factors of one summand, which is added more than once.

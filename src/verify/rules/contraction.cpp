@@ -48,13 +48,11 @@ void mismatch(Context& context, Obligation& obligation, const analysis::MmaRecor
   cex.replay = ReplayKind::Tags;
   cex.watched = WatchedValue{mma.place.op->id, false};
   add_elements(context, a_term, *values, cex);
-  cex.is_product = !cex.elements.empty();
   const size_t before = cex.elements.size();
   add_elements(context, b_term, *values, cex);
-  if (before == 0 || cex.elements.size() == before) {
-    cex.is_product = false;
-  } else if (before > 1) {
-    std::swap(cex.elements[1], cex.elements[before]);
+  cex.is_product = before > 0 && cex.elements.size() > before;
+  for (size_t i = before; i < cex.elements.size(); ++i) {
+    cex.elements[i].is_second = true;
   }
   conclude(context, obligation, std::move(cex));
 }

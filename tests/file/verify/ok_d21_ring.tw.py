@@ -1,0 +1,30 @@
+# D21: two copies under way, three slots, one barrier a step.
+# expect: proved full
+from tilewright import *
+
+
+@kernel(target="sm_80", threads=128, sync="manual")
+def gemm(A: In[bf16, (M, K)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)]):
+    assume(K % 8 == 0)
+    sA = shared(bf16, (64, 32), ring=3, swizzle=64)
+    sB = shared(bf16, (64, 32), ring=3, swizzle=64)
+    nk = cdiv(K, 32)
+    for bm, bn in tiles(cdiv(M, 64), cdiv(N, 64)):
+        for k in range(2):
+            with group():
+                if k < nk:
+                    copy(A[bm*64:+64, k*32:+32], sA[k], via=cp_async)
+                    copy(B[bn*64:+64, k*32:+32], sB[k], via=cp_async)
+        acc = zeros(f32, (64, 64))
+        for k in range(nk):
+            drain(cp_async, pending=1)
+            sync()
+            with group():
+                if k + 2 < nk:
+                    copy(A[bm*64:+64, (k + 2)*32:+32], sA[k + 2], via=cp_async)
+                    copy(B[bn*64:+64, (k + 2)*32:+32], sB[k + 2], via=cp_async)
+            a = load(sA[k], via=ldmatrix)
+            b = load(sB[k], via=ldmatrix)
+            acc = mma(a, b, acc, via=mma_m16n8k16)
+        check(acc, lambda i, j: dict(M=bm*64 + i, N=bn*64 + j), over=dict(K=range(K)))
+        store(acc.to(bf16), D[bm*64:+64, bn*64:+64])
