@@ -86,7 +86,8 @@ std::vector<std::string> assumptions_beyond(const ir::Function& kernel, const ta
   return out;
 }
 
-CheckOutcome check_candidate(const std::string& text, const task::Task& task, const std::string& target) {
+CheckOutcome check_candidate(const std::string& text, const task::Task& task, const std::string& target,
+                             Evidence evidence) {
   CheckOutcome out;
   driver::Session session;
   auto kernels = driver::compile(session, {"kernel.tw.py", text, target, {}, true});
@@ -102,6 +103,7 @@ CheckOutcome check_candidate(const std::string& text, const task::Task& task, co
   out.ir_hash = out.kernel->ir_hash;
   verify::Options options;
   options.task = &task.computation;
+  options.replay = evidence == Evidence::Witness;
   out.report = verify::check(out.kernel->source, out.kernel->lowered, options, session.sink);
   out.verdict = verify::name_of(out.report->verdict);
   out.scope = out.report->scope;

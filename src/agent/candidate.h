@@ -35,7 +35,11 @@ struct CheckOutcome {
   [[nodiscard]] bool is_proved() const { return verdict == "proved" && scope == verify::Scope::Full; }
   [[nodiscard]] json::Value to_json(const std::string& candidate) const;
 };
-CheckOutcome check_candidate(const std::string& text, const task::Task& task, const std::string& target);
+// Witness: what is not proved is executed until it is seen to be wrong, or the budget ends. ProofOnly: whether it is
+// proved is all that counts.
+enum class Evidence : uint8_t { Witness, ProofOnly };
+CheckOutcome check_candidate(const std::string& text, const task::Task& task, const std::string& target,
+                             Evidence evidence = Evidence::Witness);
 
 // Emission and compilation; without a compiler on this machine the source alone.
 struct BuildOutcome {

@@ -376,7 +376,7 @@ class Loop {
           break;
         }
         const std::string text = syntax::print(edit.module);
-        CheckOutcome check = check_candidate(text, task_, request_.target);
+        CheckOutcome check = check_candidate(text, task_, request_.target, Evidence::ProofOnly);
         tried.push_back(json::Object{{"title", edit.title}, {"verdict", check.verdict}});
         if (check.is_proved()) {
           titles += (titles.empty() ? "" : "; ") + edit.title;

@@ -260,12 +260,34 @@ std::optional<Edit> unpin(KernelView& view, size_t number) {
 
 // x.T -> x, and a memory operand or an mma operand x -> x.T
 std::optional<Edit> transpose(KernelView& view, size_t number) {
-  ExprPtr* slot = nth_slot(view, number, [](const Expr& expr) {
+  auto is_transposed = [](const Expr& expr) {
     const auto* attribute = expr.as<syntax::Attribute>();
     return attribute != nullptr && attribute->name.text == "T";
-  });
-  if (slot != nullptr) {
-    return replace(*slot, syntax::clone(*(*slot)->as<syntax::Attribute>()->base));
+  };
+  std::vector<ExprPtr*> transposed, plain;
+  for (ExprPtr* slot : all_slots(view)) {
+    if (is_transposed(**slot)) {
+      transposed.push_back(slot);
+    }
+  }
+  for (std::string_view callee : {"load", "mma"}) {
+    for (Expr* expr : view.calls(callee)) {
+      auto* call = expr->as<syntax::Call>();
+      for (size_t i = 0; i < std::min<size_t>(call->arguments.size(), callee == "mma" ? 2 : 1); ++i) {
+        ExprPtr& value = call->arguments[i].value;
+        if (!is_transposed(*value) && !call->arguments[i].is_keyword() && !object_name(*value).empty()) {
+          plain.push_back(&value);
+        }
+      }
+    }
+  }
+  if (number < transposed.size()) {
+    ExprPtr& slot = *transposed[number];
+    return replace(slot, syntax::clone(*slot->as<syntax::Attribute>()->base));
+  }
+  if (number < transposed.size() + plain.size()) {
+    ExprPtr& slot = *plain[number - transposed.size()];
+    return replace(slot, syntax::make_attribute(syntax::clone(*slot), "T"));
   }
   return std::nullopt;
 }
@@ -299,20 +321,42 @@ std::optional<Edit> wrap_index(KernelView& view, size_t number) {
   return std::nullopt;
 }
 
-// One more slot.
+// One more slot: first in every ring (operands that are copied together run out of slots together), then in each alone.
 std::optional<Edit> deepen_ring(KernelView& view, size_t number) {
-  auto declarations = view.calls("shared");
-  if (number >= declarations.size()) {
+  std::vector<Expr*> rings;
+  for (Expr* declaration : view.calls("shared")) {
+    if (syntax::find_keyword(*declaration->as<syntax::Call>(), "ring") != nullptr) {
+      rings.push_back(declaration);
+    }
+  }
+  if (number > rings.size() || rings.empty()) {
     return std::nullopt;
   }
-  Expr* ring = syntax::find_keyword(*declarations[number]->as<syntax::Call>(), "ring");
-  if (ring == nullptr) {
+  diag::Span span;
+  for (size_t i = 0; i < rings.size(); ++i) {
+    if (number == 0 || number == i + 1) {
+      Expr* ring = syntax::find_keyword(*rings[i]->as<syntax::Call>(), "ring");
+      span = ring->span;
+      set_keyword(*rings[i], "ring",
+                  syntax::make_binary(syntax::BinaryOp::Add, syntax::clone(*ring), syntax::make_int(1)));
+    }
+  }
+  return Edit{number == 0 ? "one more slot in every ring" : "one more slot in the ring", span};
+}
+
+// The two indices of a store change places.
+std::optional<Edit> swap_store_indices(KernelView& view, size_t number) {
+  auto stores = view.calls("store");
+  if (number >= stores.size()) {
+    return std::nullopt;
+  }
+  auto* call = stores[number]->as<syntax::Call>();
+  auto* region = call->arguments.size() > 1 ? call->arguments[1].value->as<syntax::Subscript>() : nullptr;
+  if (region == nullptr || region->indices.size() != 2) {
     return Edit{"", {}};
   }
-  const diag::Span span = ring->span;
-  set_keyword(*declarations[number], "ring",
-              syntax::make_binary(syntax::BinaryOp::Add, syntax::clone(*ring), syntax::make_int(1)));
-  return Edit{"one more slot in the ring", span};
+  std::swap(region->indices[0], region->indices[1]);
+  return Edit{"the indices of the store change places", stores[number]->span};
 }
 
 constexpr EditKind kKinds[] = {let_compiler_synchronize,
@@ -330,6 +374,7 @@ constexpr EditKind kKinds[] = {let_compiler_synchronize,
                                transpose,
                                shorten_range,
                                deepen_ring,
+                               swap_store_indices,
                                add_barrier};
 
 bool touches(diag::Span a, diag::Span b) {

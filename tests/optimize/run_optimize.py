@@ -4,6 +4,7 @@
 
 usage: run_optimize.py BINARY kill TASK [COUNT]     kill -9 at COUNT instants, `--resume`: the same result as without
        run_optimize.py BINARY without TASK          every move that the run used is left out once: still proved
+       run_optimize.py BINARY from TASK FILE        from a wrong program: mended, and proved in the end
 """
 
 import json
@@ -99,6 +100,17 @@ def check_without(task):
     return passed, failed
 
 
+def check_from(task, program):
+    with tempfile.TemporaryDirectory() as name:
+        root = pathlib.Path(name)
+        done = run(optimize(root, task, f"--from={program}", "-o", str(root / "out")))
+        verdict = proof_of(root / "out")[:2] if (root / "out" / "proof.json").exists() else ("none", "")
+        if done.returncode == 0 and verdict == ("proved", "full") and "mended: " in done.stderr:
+            return 1, 0
+        print(f"FAIL exit code {done.returncode}, {verdict}\n{done.stderr[-2000:]}")
+        return 0, 1
+
+
 def main():
     global BINARY
     if len(sys.argv) < 4:
@@ -107,6 +119,8 @@ def main():
     BINARY = sys.argv[1]
     if sys.argv[2] == "kill":
         passed, failed = check_kill(sys.argv[3], int(sys.argv[4]) if len(sys.argv) > 4 else 8)
+    elif sys.argv[2] == "from":
+        passed, failed = check_from(sys.argv[3], sys.argv[4])
     else:
         passed, failed = check_without(sys.argv[3])
     print(f"{passed} passed, {failed} failed")
