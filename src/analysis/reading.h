@@ -14,7 +14,7 @@
 #include "domain/facts.h"
 #include "ir/function.h"
 
-// The reading of a kernel (semantics: docs/semantics.md), evaluated on symbols: for every store the term that it
+// The reading of a kernel (docs/verifier.md), evaluated on symbols: for every store the term that it
 // writes, for every contraction and check the terms they look at, valid for all sizes, tiles and iterations. Order,
 // layouts and storage are ignored: a cell of a shared object is (object, version, element).
 //
