@@ -47,6 +47,30 @@ struct TomlAssertion : std::runtime_error {
 namespace tw::task {
 namespace {
 
+constexpr int kMaxKeyParts = 32;
+
+// toml++ bounds the depth of values, but makes a table inside a table of each part of a dotted key and walks them by
+// recursion. Offset of the first dot of a chain `a.b."c"` with too many parts, or the size. (Numbers have one dot.)
+size_t find_deep_key(std::string_view text) {
+  int dots = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '.') {
+      if (++dots >= kMaxKeyParts) {
+        return i;
+      }
+    } else if (c == '"' || c == '\'') {
+      // A quoted part is one part, whatever is in it.
+      for (++i; i < text.size() && text[i] != c && text[i] != '\n'; ++i) {
+        i += c == '"' && text[i] == '\\' ? 1 : 0;
+      }
+    } else if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '-' && c != ' ' && c != '\t') {
+      dots = 0;
+    }
+  }
+  return text.size();
+}
+
 namespace codes = diag::codes;
 using Keys = std::vector<std::string_view>;
 
@@ -98,6 +122,11 @@ class Reader {
   }
 
   Checked<Task> run() {
+    if (const size_t deep = find_deep_key(source_); deep < source_.size()) {
+      report(codes::TaskSyntax{}, diag::Span{file_, static_cast<uint32_t>(deep), static_cast<uint32_t>(deep + 1)},
+             fmt::format("a dotted key has more than {} parts", kMaxKeyParts));
+      return fail(*reported_);
+    }
     toml::table root;
     try {
       root = toml::parse(source_);

@@ -131,6 +131,13 @@ TEST(TaskFile, garbage_is_refused_with_one_clear_error) {
   EXPECT_EQ(Outcome(std::string("\0\x01\xff\xfe", 4)).codes, (std::vector<std::string>{"TW8101"}));
   EXPECT_EQ(Outcome(std::string(1 << 20, 'a')).codes, (std::vector<std::string>{"TW8101"}));
   EXPECT_EQ(Outcome("a = " + std::string(100000, '[')).codes, (std::vector<std::string>{"TW8101"}));
+  for (const char* part : {"a.", " a .", "\"+\".", "'=' ."}) {
+    std::string key;
+    for (int i = 0; i < 100000; ++i) {
+      key += part;
+    }
+    EXPECT_EQ(Outcome(key + "a = 1").codes, (std::vector<std::string>{"TW8101"})) << part;
+  }
   EXPECT_EQ(Outcome("a.b" + std::string(100, '.')).codes, (std::vector<std::string>{"TW8101"}));
 }
 
