@@ -2,12 +2,11 @@
 // Calls an emitted kernel from C++: D = A * B^T for bf16 matrices (A is M x K, B is N x K, both row-major).
 //   usage: gemm_host [M N K]
 // build.sh beside this file emits kernels/gemm/ampere_prefetch.tw.py and links its launcher.
-#include <cuda_runtime.h>
-
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda_runtime.h>
 #include <random>
 #include <vector>
 

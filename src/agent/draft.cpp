@@ -82,7 +82,8 @@ void retype_shared(const KernelView& view, const std::map<std::string, std::pair
     auto* call = copy->as<syntax::Call>();
     auto found = changed.find(object_of(*call, 0));
     syntax::Call* shared = found != changed.end() ? view.shared_declaration(object_of(*call, 1)) : nullptr;
-    auto* type = shared != nullptr && !shared->arguments.empty() ? shared->arguments[0].value->as<syntax::Name>() : nullptr;
+    auto* type =
+        shared != nullptr && !shared->arguments.empty() ? shared->arguments[0].value->as<syntax::Name>() : nullptr;
     if (type != nullptr) {
       type->id = found->second.second;
     }

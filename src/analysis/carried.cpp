@@ -62,8 +62,7 @@ class Solver {
     IntId at = ints_.var(loop_.variable);
     TermId previous = values_.substitute(yields_[i], {{loop_.variable, ints_.add(at, ints_.constant(-1))}});
     TermId at_first = values_.substitute(previous, {{loop_.variable, loop_.lo}});
-    out_.heads[i] =
-        at_first == inits_[i] ? previous : values_.select(ints_.eq(at, loop_.lo), inits_[i], previous);
+    out_.heads[i] = at_first == inits_[i] ? previous : values_.select(ints_.eq(at, loop_.lo), inits_[i], previous);
     TermId last = values_.substitute(yields_[i], {{loop_.variable, ints_.add(loop_.hi, ints_.constant(-1))}});
     out_.results[i] = runs_ ? last : values_.select(ints_.lt(loop_.lo, loop_.hi), last, inits_[i]);
   }
@@ -98,8 +97,8 @@ class Solver {
     // A variable of its own for the bound index: the loop's is free in the bound when this is the head of an iteration.
     VarId k = ints_.add_var(ints_.name(loop_.variable));
     TermId body = values_.substitute(step, {{loop_.variable, ints_.var(k)}});
-    TermId sum = values_.reduce(is_ordered ? ir::ReduceKind::Add : y.reduce, y.type, {{k, loop_.lo, bound}}, body,
-                                is_ordered);
+    TermId sum =
+        values_.reduce(is_ordered ? ir::ReduceKind::Add : y.reduce, y.type, {{k, loop_.lo, bound}}, body, is_ordered);
     if (is_ordered) {
       return values_.apply(ir::ElementwiseKind::Add, y.type, {inits_[i], sum});
     }

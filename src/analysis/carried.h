@@ -24,7 +24,6 @@ struct CarriedForms {
 // function of the arguments. Gives: a value that does not depend on the one before is what the previous iteration
 // yielded; one that grows by a term is a reduction over the iterations; anything else stays a loop term.
 CarriedForms solve_carried(Environment& env, const domain::Facts& facts, const LoopRange& loop,
-                           std::vector<TermId> arguments, const std::vector<TermId>& inits,
-                           std::vector<TermId> yields);
+                           std::vector<TermId> arguments, const std::vector<TermId>& inits, std::vector<TermId> yields);
 
 }  // namespace tw::analysis

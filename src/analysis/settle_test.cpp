@@ -236,8 +236,8 @@ TEST(Settle, KeepsTheValue) {
       const double before = numbers.value(term, at), after = numbers.value(settled, at);
       ASSERT_TRUE(before == after || (std::isnan(before) && std::isnan(after)))
           << before << " became " << after << ", seed " << seed << "\n"
-                                                                     << values.to_string(term) << "\n"
-                                                                     << values.to_string(settled);
+          << values.to_string(term) << "\n"
+          << values.to_string(settled);
     }
   }
 }

@@ -59,7 +59,7 @@ class Grammar {
 
   // CLI callbacks hold text; integers are read here, after parsing.
   void finish() {
-    if (!run_text_.empty()) {
+    if (run_option_ != nullptr && run_option_->count() > 0) {
       options_.files.push_back(run_text_);
     }
     for (const std::string& text : parameter_texts_) {
@@ -159,7 +159,7 @@ class Grammar {
     }
     CLI::App* show = command(app_, "show", "one step of a run");
     // Not files(): of two positional options the first, a list, would take both.
-    show->add_option("RUN", run_text_, "run")->required();
+    run_option_ = show->add_option("RUN", run_text_, "run")->required();
     show->add_option("STEP", options_.step, "number of the step; default: all");
     store(show);
   }
@@ -189,6 +189,7 @@ class Grammar {
   std::string format_ = "text";
   std::vector<std::string> parameter_texts_;
   std::string run_text_;
+  CLI::Option* run_option_ = nullptr;
   std::vector<std::string> size_texts_;
   CLI::Option* resume_option_ = nullptr;
   std::string resume_text_;

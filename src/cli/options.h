@@ -55,8 +55,8 @@ struct Options {
   std::string step;
 };
 
-// Parses the command line. An exit code instead of options when help or the version was asked for, or the usage is wrong
-// (which is said on stderr).
+// Parses the command line. An exit code instead of options when help or the version was asked for, or the usage is
+// wrong (which is said on stderr).
 struct Parsed {
   std::optional<Options> options;
   ExitCode exit_code = ExitCode::Good;

@@ -18,8 +18,9 @@ void print_json(const json::Value& value);
 // One line of progress on stderr; where nobody can read it, nothing happens.
 void print_progress_line(std::string_view line);
 
-// The exit code of a command that ends with `exit_code` otherwise: an error (printed here) when its result did not reach
-// standard output (a full disk, a closed descriptor). A pipe that its reader closed is no error: the reader had enough.
+// The exit code of a command that ends with `exit_code` otherwise: an error (printed here) when its result did not
+// reach standard output (a full disk, a closed descriptor). A pipe that its reader closed is no error: the reader had
+// enough.
 ExitCode finish_output(const Options& options, ExitCode exit_code);
 
 // All diagnostics of a session on stderr: frames on a terminal, compact lines in a pipe, JSON Lines with --format=json.

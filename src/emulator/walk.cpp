@@ -80,9 +80,9 @@ class Evaluation {
       case CeilDiv: {
         // A divisor must be positive (docs/language.md): what C does with a negative one is another operation.
         if (b <= 0) {
-          return fail(make_error(ReadingErrorKind::DivisionByZero,
-                                 fmt::format("`{}` divides {} by {}, which is not positive",
-                                             function_.exprs.to_string(id), a, b)));
+          return fail(make_error(
+              ReadingErrorKind::DivisionByZero,
+              fmt::format("`{}` divides {} by {}, which is not positive", function_.exprs.to_string(id), a, b)));
         }
         const int64_t floor = a / b - ((a % b != 0 && a < 0) ? 1 : 0);
         out = kind == FloorDiv ? floor : kind == Mod ? a - floor * b : floor + (floor * b != a ? 1 : 0);

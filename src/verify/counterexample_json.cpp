@@ -7,8 +7,8 @@
 namespace tw::verify {
 namespace {
 
-constexpr std::array<std::string_view, 7> kReplayNames{"none",    "reading", "difference", "machine",
-                                                       "tags",    "task",    "layout"};
+constexpr std::array<std::string_view, 7> kReplayNames{"none", "reading", "difference", "machine",
+                                                       "tags", "task",    "layout"};
 
 std::string text_or_empty(const json::Value& value, std::string_view key) {
   return value.get_string(key) ? *value.get_string(key) : "";

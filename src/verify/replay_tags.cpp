@@ -95,7 +95,8 @@ class Watcher {
     size_t at = 0;
     for (size_t d = 0; d < tile->shape.size(); ++d) {
       const int64_t c = d < element_.size() ? element_[d] : 0;
-      at = at * static_cast<size_t>(tile->shape[d]) + static_cast<size_t>(std::clamp<int64_t>(c, 0, tile->shape[d] - 1));
+      at =
+          at * static_cast<size_t>(tile->shape[d]) + static_cast<size_t>(std::clamp<int64_t>(c, 0, tile->shape[d] - 1));
     }
     return emulator::as_double(tile->data, at);
   }
@@ -154,8 +155,8 @@ Result<std::string> replay_summand(const Watcher& watcher, Problem problem, cons
   for (const TilePtr& tile : watcher.run(problem).values) {
     const double value = watcher.number(tile);
     if (value > 1 && value == std::floor(value)) {
-      return "with all other elements zero, " + names + " = 1 is added " +
-             std::to_string(static_cast<int64_t>(value)) + " times";
+      return "with all other elements zero, " + names + " = 1 is added " + std::to_string(static_cast<int64_t>(value)) +
+             " times";
     }
   }
   return fail("the summand does not show more than once");
@@ -205,11 +206,12 @@ Result<std::string> replay_reach(const Watcher& watcher, const Problem& base, co
     for (size_t i = 0; i < changes.size(); ++i) {
       as_stated[i] = as_stated[i] && changes[i] == element.reaches;
     }
-    finding += (finding.empty() ? "" : ", ") + std::string(element.reaches ? "the value changes with " : "the value does not change with ") +
+    finding += (finding.empty() ? "" : ", ") +
+               std::string(element.reaches ? "the value changes with " : "the value does not change with ") +
                text_of(element);
   }
-  if (watcher.watches() && (some_reach ? std::ranges::find(as_stated, true) != as_stated.end()
-                                       : all_missing && !before.values.empty())) {
+  if (watcher.watches() &&
+      (some_reach ? std::ranges::find(as_stated, true) != as_stated.end() : all_missing && !before.values.empty())) {
     return finding;
   }
   return fail("the elements do not behave as stated");

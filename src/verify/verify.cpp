@@ -244,8 +244,8 @@ Report check(const ir::Function& source, const ir::Function& lowered, const Opti
   }
   std::erase_if(context.obligations, is_empty);
   report_findings(context.obligations, sink);
-  const bool is_refuted = std::ranges::any_of(context.obligations,
-                                              [](const Obligation& o) { return o.verdict == Verdict::Refuted; });
+  const bool is_refuted =
+      std::ranges::any_of(context.obligations, [](const Obligation& o) { return o.verdict == Verdict::Refuted; });
   if (lowered.stage == ir::Stage::Lowered) {
     std::vector<Obligation> machine = machine_obligations(lowered, options, is_refuted, sink);
     std::move(machine.begin(), machine.end(), std::back_inserter(context.obligations));

@@ -116,7 +116,10 @@ void add_witness(Counterexample& out, const Witness& witness) {
 class MachineObligations {
  public:
   MachineObligations(const ir::Function& function, const Options& options, bool is_refuted, diag::Sink& sink)
-      : f_(function), options_(options), sink_(sink), steps_left_((is_refuted ? kStepsToExplain : kAllSteps) * std::max(1, options.effort)) {}
+      : f_(function),
+        options_(options),
+        sink_(sink),
+        steps_left_((is_refuted ? kStepsToExplain : kAllSteps) * std::max(1, options.effort)) {}
 
   std::vector<Obligation> run() {
     layouts();

@@ -200,8 +200,8 @@ std::vector<emulator::Problem> small_problems(const ir::Function& function,
   return out;
 }
 
-std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion& suspicion,
-                                    const SearchLimits& limits, int64_t& steps_left) {
+std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion& suspicion, const SearchLimits& limits,
+                                    int64_t& steps_left) {
   const std::vector<emulator::Schedule> schedules = directed_schedules(suspicion, lowered.threads);
   const int64_t stop_at = std::max<int64_t>(0, steps_left - limits.steps);
   // Most mistakes show under plain schedules at some size: all sizes under a few schedules before the next few.

@@ -45,7 +45,7 @@ std::vector<emulator::Problem> small_problems(const ir::Function& function,
 // Runs small problems under schedules that let one suspect thread run ahead of the other, then under the emulator's
 // standard ones, until something goes wrong. nullopt says nothing about the kernel.
 // `steps_left` goes down by what the search used.
-std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion& suspicion,
-                                    const SearchLimits& limits, int64_t& steps_left);
+std::optional<Witness> find_witness(const ir::Function& lowered, const Suspicion& suspicion, const SearchLimits& limits,
+                                    int64_t& steps_left);
 
 }  // namespace tw::verify

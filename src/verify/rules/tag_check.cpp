@@ -282,7 +282,8 @@ void check_tags(Context& context) {
       tag = context.tagger->tag(value, facts);
     }
     for (size_t i = 0; i < op.over.size(); ++i) {
-      check_cover(context, obligation, site, value, facts, op.over[i].name, tag, record.over[i].first, record.over[i].second);
+      check_cover(context, obligation, site, value, facts, op.over[i].name, tag, record.over[i].first,
+                  record.over[i].second);
     }
     if (obligation.verdict == Verdict::Proved && !tag.doubt.empty()) {
       give_up(obligation, tag.doubt);
