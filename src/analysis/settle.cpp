@@ -91,7 +91,7 @@ TermId Settler::leaf(const TermNode& n, TermId term, Facts& facts) {
   }
   for (CondId inside : open) {
     if (env_.prover.proves(facts, ints_.negate(inside))) {
-      return values_.constant(n.number, n.type);
+      return values_.pad(n.number, n.type);
     }
   }
   return term;
@@ -269,13 +269,14 @@ TermId Settler::fold(TermId term) {
   if (n.kind == TermKind::Product || (n.kind == TermKind::Apply && n.function == ElementwiseKind::Mul)) {
     for (int side = 0; side < 2; ++side) {
       if (is_number(n.operands[side], 0) && is_finite(n.operands[1 - side])) {
-        return values_.constant(0, n.type);
+        return Values::is_pad(values_.node(n.operands[side])) ? values_.pad(0, n.type) : values_.constant(0, n.type);
       }
     }
   }
   if (n.kind == TermKind::Apply && n.function == ElementwiseKind::Sub && is_number(n.operands[0], -kInfinity) &&
       is_row_maximum(n.operands[1])) {
-    return values_.constant(-kInfinity, n.type);
+    return Values::is_pad(values_.node(n.operands[0])) ? values_.pad(-kInfinity, n.type)
+                                                       : values_.constant(-kInfinity, n.type);
   }
   if (n.kind == TermKind::Apply && n.function == ElementwiseKind::Add) {
     for (int side = 0; side < 2; ++side) {

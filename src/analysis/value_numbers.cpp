@@ -95,4 +95,29 @@ double Values::function_value(ElementwiseKind function, std::span<const double> 
   return std::numeric_limits<double>::quiet_NaN();
 }
 
+// Operations whose result every machine rounds from the exact one: f64 holds that of f32 operands closely enough that
+// rounding twice is rounding once (p >= 2*24 + 2). Other functions are approximated on the machine: only what they give
+// for 0 and infinities is known.
+std::optional<double> Values::folded(ElementwiseKind function, ElementType type, std::span<const double> x) {
+  if (!is_floating(type) && type != ElementType::Bool) {
+    return std::nullopt;
+  }
+  switch (function) {
+    case ElementwiseKind::Exp:
+    case ElementwiseKind::Exp2:
+    case ElementwiseKind::Log:
+    case ElementwiseKind::Rsqrt:
+    case ElementwiseKind::Tanh:
+    case ElementwiseKind::Erf:
+    case ElementwiseKind::Sigmoid:
+      if (x[0] != 0 && std::isfinite(x[0])) {
+        return std::nullopt;
+      }
+      break;
+    default:
+      break;
+  }
+  return function_value(function, x);
+}
+
 }  // namespace tw::analysis

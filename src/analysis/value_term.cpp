@@ -188,6 +188,12 @@ TermId Values::constant(double value, ElementType type) {
   return intern(std::move(n));
 }
 
+TermId Values::pad(double value, ElementType type) {
+  TermNode n = node(constant(value, type));
+  n.slot = kPadSlot;
+  return intern(std::move(n));
+}
+
 TermId Values::integer(IntId value) {
   TermNode n;
   n.kind = TermKind::Integer;
@@ -238,7 +244,7 @@ TermId Values::apply(ElementwiseKind function, ElementType type, std::vector<Ter
   };
   auto is_number = [&](const TermNode& n) {
     return n.kind == TermKind::Integer ||
-           (n.kind == TermKind::Constant && !is_floating(n.type) && n.type != ElementType::Bool);
+           (n.kind == TermKind::Constant && !is_pad(n) && !is_floating(n.type) && n.type != ElementType::Bool);
   };
   auto number = [&](const TermNode& n) {
     return n.kind == TermKind::Integer ? n.integer : ints_.constant(static_cast<int64_t>(n.number));
@@ -271,9 +277,8 @@ TermId Values::apply(ElementwiseKind function, ElementType type, std::vector<Ter
   if (function == ElementwiseKind::Neg && is_number(nodes[0])) {
     return integer(ints_.scale(number(nodes[0]), -1));
   }
-  if (function == ElementwiseKind::Cast && is_number(nodes[0]) &&
-      (type == ElementType::I64 || type == ElementType::I32)) {
-    // That the narrower type suffices is an obligation of its own.
+  if (function == ElementwiseKind::Cast && is_number(nodes[0]) && !is_floating(type) && type != ElementType::Bool) {
+    // That the type suffices is an obligation of its own (IntegerRecord).
     return integer(number(nodes[0]));
   }
   if (all(TermKind::Truth)) {
@@ -304,7 +309,12 @@ TermId Values::apply(ElementwiseKind function, ElementType type, std::vector<Ter
     for (const TermNode& n : nodes) {
       numbers.push_back(n.number);
     }
-    return constant(function_value(function, numbers), type);
+    if (auto value = folded(function, type, numbers)) {
+      if (std::any_of(nodes.begin(), nodes.end(), is_pad)) {
+        return pad(*value, type);
+      }
+      return type == ElementType::Bool ? truth(ints_.truth(*value != 0)) : constant(*value, type);
+    }
   }
   TermNode n;
   n.kind = TermKind::Apply;
@@ -321,7 +331,8 @@ TermId Values::apply(ElementwiseKind function, ElementType type, std::vector<Ter
 
 TermId Values::product(TermId a, TermId b) {
   if (node(a).kind == TermKind::Constant && node(b).kind == TermKind::Constant) {
-    return constant(node(a).number * node(b).number, ElementType::F64);
+    const double value = node(a).number * node(b).number;
+    return is_pad(node(a)) || is_pad(node(b)) ? pad(value, ElementType::F64) : constant(value, ElementType::F64);
   }
   TermNode n;
   n.kind = TermKind::Product;

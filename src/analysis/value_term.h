@@ -86,7 +86,7 @@ struct TermNode {
   bool is_ordered = false;
   // Leaf: tensor. Argument, Opaque: number. Carried: loop. Loop: which of the carried values.
   uint32_t index = 0;
-  // Carried: which of the carried values.
+  // Carried: which of the carried values. Constant: Values::kPadSlot for a pad.
   uint32_t slot = 0;
   // Constant: the value. Leaf: fill.
   double number = 0;
@@ -99,6 +99,8 @@ struct TermNode {
 
 class Values {
  public:
+  static constexpr uint32_t kPadSlot = 1;
+
   explicit Values(domain::Ints& ints);
 
   domain::Ints& ints() { return ints_; }
@@ -108,6 +110,12 @@ class Values {
 
   TermId leaf(uint32_t tensor, ElementType type, std::vector<IntId> coords, double fill);
   TermId constant(double value, ElementType type);
+  // The constant that stands for an element outside its tensor, and what is computed from such constants alone. It is
+  // equal to no other constant: an output must not depend on it.
+  TermId pad(double value, ElementType type);
+  [[nodiscard]] static bool is_pad(const TermNode& node) {
+    return node.kind == TermKind::Constant && node.slot == kPadSlot;
+  }
   TermId integer(IntId value);
   TermId truth(CondId value);
   TermId argument(uint32_t number, ElementType type);
@@ -155,6 +163,8 @@ class Values {
 
   // Values of the functions and roundings, as `evaluate` and the constant folding use them.
   static double function_value(ir::ElementwiseKind function, std::span<const double> operands);
+  // nullopt: the result on the machine is not known exactly.
+  static std::optional<double> folded(ir::ElementwiseKind function, ElementType type, std::span<const double> x);
   static double round_to(double value, ElementType type);
   static double neutral(ir::ReduceKind kind);
 

@@ -77,9 +77,11 @@ void check_written(Context& context) {
   }
 }
 
-// Elements in `term` that may lie outside their tensor, with the conditions under which they do; reductions are opened.
+// Elements in `term` that may lie outside their tensor, with the conditions under which they do, and constants that stand
+// for such elements; reductions are opened. `neutral`: a constant that does nothing where `term` stands.
 void open_pads(Context& context, TermId term, Facts& facts, std::set<TermId>& seen, int64_t& compared,
-               const std::function<void(TermId, CondId, bool)>& found, bool inside_reduction) {
+               const std::function<void(TermId, CondId, bool)>& found, bool inside_reduction,
+               std::optional<double> neutral = std::nullopt) {
   analysis::Values& values = context.values();
   domain::Ints& ints = context.ints();
   if (!inside_reduction && !seen.insert(term).second) {
@@ -93,6 +95,12 @@ void open_pads(Context& context, TermId term, Facts& facts, std::set<TermId>& se
         found(term, ints.negate(inside), inside_reduction);
       }
       return;
+    case analysis::TermKind::Constant:
+      if (analysis::Values::is_pad(n) && !(neutral && n.number == *neutral)) {
+        ++compared;
+        found(term, ints.truth(true), inside_reduction);
+      }
+      return;
     case analysis::TermKind::Reduce: {
       analysis::Values::Opened opened = values.open(term);
       domain::FactScope scope(facts);
@@ -100,14 +108,14 @@ void open_pads(Context& context, TermId term, Facts& facts, std::set<TermId>& se
         facts.assume(ints.le(b.lo, ints.var(b.var)));
         facts.assume(ints.lt(ints.var(b.var), b.hi));
       }
-      open_pads(context, opened.body, facts, seen, compared, found, true);
+      open_pads(context, opened.body, facts, seen, compared, found, true, analysis::Values::neutral(n.reduce));
       return;
     }
     case analysis::TermKind::Select:
       for (bool side : {true, false}) {
         domain::FactScope scope(facts);
         facts.assume(side ? n.condition : ints.negate(n.condition));
-        open_pads(context, n.operands[side ? 0 : 1], facts, seen, compared, found, inside_reduction);
+        open_pads(context, n.operands[side ? 0 : 1], facts, seen, compared, found, inside_reduction, neutral);
       }
       return;
     case analysis::TermKind::Loop: {
@@ -165,7 +173,8 @@ void check_pads(Context& context, const analysis::StoreRecord& store) {
         }
         std::vector<std::pair<std::string, int64_t>> sizes;
         const analysis::TermNode node = context.values().node(leaf);
-        const std::string& name = context.lowered.tensors[node.index].name;
+        const std::string name = node.kind == analysis::TermKind::Leaf ? context.lowered.tensors[node.index].name
+                                                                       : std::string("its tensor");
         auto values = find_witness(context, facts, {outside});
         std::string claim =
             "elements outside `" + name + "` (pads of value " + std::to_string(node.number) + ") " +
