@@ -211,6 +211,35 @@ std::optional<std::string> check_stores(Context& context, const ir::Tensor& tens
   return std::nullopt;
 }
 
+// A statement outside the tile loops is executed by every block: nullopt only if there is exactly one.
+std::optional<std::string> check_block_count(Context& context, const std::vector<const StoreRecord*>& stores) {
+  domain::Ints& ints = context.ints();
+  const bool all_in_tiles = std::ranges::all_of(stores, [](const StoreRecord* store) {
+    return std::ranges::any_of(store->access.place.loops, &analysis::LoopVar::is_tile);
+  });
+  if (all_in_tiles) {
+    return std::nullopt;
+  }
+  Facts facts;
+  for (CondId c : context.reading.premises) {
+    facts.assume(c);
+  }
+  bool is_one = true;
+  int spaces = 0;
+  ir::for_each_op(context.lowered.body, [&](const ir::Op& op) {
+    if (const auto* tiles = std::get_if<ir::TilesOp>(&op.body)) {
+      ++spaces;
+      IntId points = ints.constant(1);
+      for (ir::ExprId extent : tiles->extents) {
+        points = ints.mul(points, analysis::to_int(context.env, context.lowered, extent));
+      }
+      is_one = is_one && context.env.prover.proves(facts, ints.eq(points, ints.constant(1)));
+    }
+  });
+  return spaces == 0 || is_one ? std::nullopt
+                               : std::optional<std::string>("a statement outside the tile loops is executed by every block");
+}
+
 void check_output(Context& context, uint32_t index) {
   const ir::Tensor& tensor = context.lowered.tensors[index];
   std::vector<const StoreRecord*> stores;
@@ -227,7 +256,10 @@ void check_output(Context& context, uint32_t index) {
   if (stores.empty()) {
     problem = "no statement writes `" + tensor.name + "`";
   } else {
-    problem = check_stores(context, tensor, index, stores);
+    problem = check_block_count(context, stores);
+    if (!problem) {
+      problem = check_stores(context, tensor, index, stores);
+    }
   }
   if (!problem) {
     return;

@@ -33,6 +33,9 @@ class ToTask {
       if (!operand || task.tensor(*operand).dims.size() != context.lowered.tensors[i].extents.size()) {
         continue;
       }
+      if (auto why = difference(context, i, task, *operand)) {
+        problem = *why;
+      }
       operands_.emplace(i, *operand);
       for (size_t d = 0; d < task.tensor(*operand).dims.size(); ++d) {
         sizes_.emplace(context.settler->extents()[i][d], task.tensor(*operand).dims[d]);
@@ -40,6 +43,7 @@ class ToTask {
     }
   }
 
+  // Why the operands of kernel and task are not the same arrays; then terms over them say nothing.
   std::string problem;
   std::unordered_map<VarId, uint32_t> levels;
   uint32_t next_level = 0;
@@ -93,6 +97,36 @@ class ToTask {
   }
 
  private:
+  // Operands are the same arrays when type, names of sizes and strides agree: callers bind sizes by name.
+  static std::optional<std::string> difference(Context& context, uint32_t index, const spec::Computation& task,
+                                               spec::TensorId operand) {
+    domain::Ints& ints = context.ints();
+    const ir::Tensor& tensor = context.lowered.tensors[index];
+    const spec::Tensor& wanted = task.tensor(operand);
+    const std::string name = "`" + tensor.name + "` ";
+    if (tensor.element != wanted.type) {
+      return name + "has elements of type " + std::string(name_of(tensor.element)) + ", the task's of type " +
+             std::string(name_of(wanted.type));
+    }
+    IntId packed = ints.constant(1);
+    for (size_t d = wanted.dims.size(); d-- > 0;) {
+      const spec::Dim& dim = task.dim(wanted.dims[d]);
+      const IntId extent = context.settler->extents()[index][d];
+      const IntId stated = dim.fixed ? ints.constant(*dim.fixed) : ints.var(context.env.named(dim.name));
+      if (extent != stated) {
+        return name + "has " + ints.to_string(extent) + " elements along axis " + std::to_string(d) +
+               ", the task's has " + ints.to_string(stated);
+      }
+      const IntId stride = analysis::to_int(context.env, context.lowered, tensor.strides[d]);
+      if (stride != packed) {
+        return name + "has stride " + ints.to_string(stride) + " along axis " + std::to_string(d) +
+               ": only arrays that are packed row-major are compared with a task";
+      }
+      packed = ints.mul(packed, extent);
+    }
+    return std::nullopt;
+  }
+
   spec::Term stop(std::string why) {
     if (problem.empty()) {
       problem = std::move(why);
