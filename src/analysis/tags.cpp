@@ -2,6 +2,7 @@
 #include "analysis/tags.h"
 
 #include <algorithm>
+#include <set>
 
 namespace tw::analysis {
 
@@ -135,9 +136,15 @@ Tag Tagger::reduce(TermId term, Facts& facts) {
       }
     }
   }
+  const bool repeats =
+      n.reduce == ir::ReduceKind::Add && std::any_of(used.begin(), used.end(), [](bool u) { return !u; });
   for (auto& [name, cover] : body.covered) {
     // What inner reductions covered stays, unless this one goes over the same name (a sum over exp(x - max(x))).
     if (!covered.contains(name)) {
+      if (repeats && cover.doubt.empty()) {
+        cover.doubt = "each value is added once for every value of another loop";
+        cover.is_repeated = true;
+      }
       bool varies = std::any_of(cover.segments.begin(), cover.segments.end(),
                                 [&](const Segment& s) { return uses_binder(s.lo) || uses_binder(s.hi); });
       if (varies) {
@@ -174,6 +181,7 @@ Tag Tagger::loop(const TermNode& n, Facts& facts) {
     carried_[{loop_number, static_cast<uint32_t>(i)}] = {visit(settler_.settle(inits[i], facts), facts), axes};
   }
   Tag result;
+  std::set<std::string> moving;
   bool is_stable = false;
   // Names only ever join, so this ends; a tag that still changes after a few rounds is not modelled.
   for (int round = 0; round < 4 && !is_stable; ++round) {
@@ -182,14 +190,20 @@ Tag Tagger::loop(const TermNode& n, Facts& facts) {
       memo_.clear();
       Tag next = visit(yields[i], facts);
       auto& current = carried_[{loop_number, static_cast<uint32_t>(i)}].first;
-      // What depends on the iteration is not a name of the result.
-      std::erase_if(next.fields, [&](const auto& f) { return ints.uses(f.second.value, fresh[0]); });
+      // What depends on the iteration is not a name of the result, whatever the value began with.
+      for (const auto& [name, field] : next.fields) {
+        if (ints.uses(field.value, fresh[0]) || (field.other.is_valid() && ints.uses(field.other, fresh[0]))) {
+          moving.insert(name);
+        }
+      }
+      std::erase_if(next.fields, [&](const auto& f) { return moving.contains(f.first); });
       std::erase_if(next.defined, [&](CondId c) { return ints.uses(c, fresh[0]); });
       for (auto& [name, cover] : next.covered) {
         cover.segments.clear();
         cover.doubt = "a loop whose values have no closed form";
       }
       size_t before = current.fields.size();
+      std::erase_if(current.fields, [&](const auto& f) { return moving.contains(f.first); });
       auto mixed = [](const Tag& t) {
         return std::count_if(t.fields.begin(), t.fields.end(), [](const auto& f) { return f.second.is_mixed; });
       };
@@ -222,6 +236,31 @@ Tag Tagger::loop(const TermNode& n, Facts& facts) {
     c = ints.substitute(c, at);
   }
   return result;
+}
+
+// The data decides: what one side has and the other lacks is no property of the value.
+void Tagger::check_choice(Tag& result, const TermNode& n, Facts& facts) {
+  auto is_constant = [&](TermId t) {
+    const TermKind kind = env_.values.node(t).kind;
+    return kind == TermKind::Constant || kind == TermKind::Integer;
+  };
+  if (is_constant(n.operands[1]) || is_constant(n.operands[2])) {
+    return;
+  }
+  const Tag yes = visit(n.operands[1], facts), no = visit(n.operands[2], facts);
+  const bool same_names = std::equal(yes.fields.begin(), yes.fields.end(), no.fields.begin(), no.fields.end(),
+                                     [](const auto& a, const auto& b) { return a.first == b.first; });
+  const bool same_cover = std::equal(
+      yes.covered.begin(), yes.covered.end(), no.covered.begin(), no.covered.end(), [](const auto& a, const auto& b) {
+        return a.first == b.first && std::equal(a.second.segments.begin(), a.second.segments.end(),
+                                                b.second.segments.begin(), b.second.segments.end(),
+                                                [](const Segment& p, const Segment& q) {
+                                                  return p.lo == q.lo && p.hi == q.hi;
+                                                });
+      });
+  if (!same_names || !same_cover) {
+    result.doubt = "a choice between elements with different names, or reductions over different ranges";
+  }
 }
 
 // One of the two, by the condition.
@@ -360,6 +399,9 @@ Tag Tagger::visit(TermId term, Facts& facts) {
       result.doubt = "a cell without a value";
       break;
     default:
+      if (n.kind == TermKind::Apply && n.function == ir::ElementwiseKind::Where) {
+        check_choice(result, n, facts);
+      }
       for (TermId o : n.operands) {
         bool adds = n.kind == TermKind::Accumulate
                         ? n.reduce == ir::ReduceKind::Add

@@ -265,7 +265,8 @@ void check_output(Context& context, uint32_t index) {
     return;
   }
   if (context.options.replay) {
-    if (auto cex = hunt_reading(context, {ReadingErrorKind::DoubleWrite, ReadingErrorKind::NotWritten}, {})) {
+    if (auto cex = hunt_reading(
+            context, {ReadingErrorKind::DoubleWrite, ReadingErrorKind::NotWritten, ReadingErrorKind::Discipline}, {})) {
       cex->rule = "output-coverage";
       cex->why = *problem;
       cex->points.push_back({obligation.span, 0, "writes"});
@@ -478,7 +479,13 @@ void check_contracted(Context& context, const StoreRecord& store) {
 
 void check_coverage(Context& context) {
   for (uint32_t i = 0; i < context.lowered.tensors.size(); ++i) {
-    if (context.lowered.tensors[i].direction == ir::Direction::Out) {
+    const ir::Direction direction = context.lowered.tensors[i].direction;
+    const bool is_written = std::ranges::any_of(context.reading.stores, [&](const StoreRecord& store) {
+      return store.tensor.index == i && !store.is_red;
+    });
+    // An InOut tensor may keep elements; that they are all written, once, is the only way followed here to see that no
+    // two blocks write one.
+    if (direction == ir::Direction::Out || (direction == ir::Direction::InOut && is_written)) {
       check_output(context, i);
     }
   }

@@ -82,13 +82,17 @@ class ToTask {
         return result;
       }
       case TermKind::Reduce:
+        if (n.reduce == ir::ReduceKind::Add && is_narrow(n.type)) {
+          return stop("a sum in " + std::string(name_of(n.type)) + ", which rounds at every step");
+        }
         return reduce(id, n);
       case TermKind::Select:
         return spec::where(condition(n.condition), term(n.operands[0]), term(n.operands[1]));
       case TermKind::Truth:
         return condition(n.condition);
       case TermKind::Apply:
-        return apply(n);
+        // Arithmetic in a narrow type rounds every result; selections and casts have their own rule.
+        return is_narrow(n.type) && rounds(n.function) ? spec::round_to(apply(n), n.type) : apply(n);
       case TermKind::Argument:
         return stop("a scalar argument");
       default:
@@ -125,6 +129,23 @@ class ToTask {
       packed = ints.mul(packed, extent);
     }
     return std::nullopt;
+  }
+
+  static bool is_narrow(ElementType type) {
+    return type == ElementType::Bf16 || type == ElementType::F16 || type == ElementType::Tf32;
+  }
+  static bool rounds(ElementwiseKind function) {
+    switch (function) {
+      case ElementwiseKind::Cast:
+      case ElementwiseKind::Where:
+      case ElementwiseKind::Maximum:
+      case ElementwiseKind::Minimum:
+      case ElementwiseKind::Neg:
+      case ElementwiseKind::Abs:
+        return false;
+      default:
+        return true;
+    }
   }
 
   spec::Term stop(std::string why) {
