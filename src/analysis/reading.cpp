@@ -139,6 +139,16 @@ class Evaluator {
     return it->second;
   }
   void define(ValueId id, TermId t) { terms_[id] = t; }
+  // Of a value that an op computes; handing values on (loops, branches) changes nothing in them.
+  void compute(ValueId id, TermId t) {
+    define(id, t);
+    const TermNode& n = values_.node(t);
+    const ElementType type = element(id);
+    if (f_.stage == ir::Stage::Lowered && n.kind == TermKind::Integer && !is_floating(type) &&
+        type != ElementType::Bool && current_ != nullptr) {
+      reading_.integers.push_back({place(*current_), n.integer, type, shape(id), f_.value(id).name});
+    }
+  }
   const std::vector<int64_t>& shape(ValueId id) const { return f_.value(id).shape; }
   ElementType element(ValueId id) const { return f_.value(id).element; }
 
@@ -601,7 +611,7 @@ class Evaluator {
     for (ValueId o : e.operands) {
       operands.push_back(term(o));
     }
-    define(e.result, values_.apply(e.kind, element(e.result), std::move(operands)));
+    compute(e.result, values_.apply(e.kind, element(e.result), std::move(operands)));
   }
 
   void evaluate(const ir::Op&, const ir::BroadcastOp& b) {
@@ -618,17 +628,17 @@ class Evaluator {
     if (type == ElementType::Bool) {
       define(c.result, values_.truth(ints_.truth(c.value != 0)));
     } else if (!is_floating(type)) {
-      define(c.result, values_.integer(ints_.constant(static_cast<int64_t>(c.value))));
+      compute(c.result, values_.integer(ints_.constant(static_cast<int64_t>(c.value))));
     } else {
       define(c.result, values_.constant(c.value, type));
     }
   }
-  void evaluate(const ir::Op&, const ir::IotaOp& i) { define(i.result, values_.integer(values_.axis(i.axis))); }
+  void evaluate(const ir::Op&, const ir::IotaOp& i) { compute(i.result, values_.integer(values_.axis(i.axis))); }
   void evaluate(const ir::Op&, const ir::ExprOp& e) {
     if (element(e.result) == ElementType::Bool) {
       define(e.result, values_.truth(condition(e.expr)));
     } else {
-      define(e.result, values_.integer(integer(e.expr)));
+      compute(e.result, values_.integer(integer(e.expr)));
     }
   }
   void evaluate(const ir::Op&, const ir::ScalarArgumentOp& s) {

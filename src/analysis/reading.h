@@ -120,6 +120,16 @@ struct ScalarRecord {
   IntId value;
 };
 
+// A register tile of integers that are known as functions of sizes, loops and coordinates: taken as integers without
+// bounds, so that each element has to fit the tile's type is an obligation.
+struct IntegerRecord {
+  Place place;
+  IntId value;
+  ElementType type = ElementType::I32;
+  std::vector<int64_t> shape;
+  std::string name;
+};
+
 // Where the evaluator says less than the program: every verdict that touches one becomes unknown.
 struct Approximation {
   std::string what;
@@ -141,6 +151,7 @@ struct Reading {
   std::vector<std::pair<Place, IntId>> divisors;
   // Lowered functions only.
   std::vector<ScalarRecord> scalars;
+  std::vector<IntegerRecord> integers;
   // Tensors whose elements are assumed finite.
   std::vector<bool> finite;
 };

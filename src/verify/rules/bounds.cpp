@@ -225,6 +225,67 @@ void check_overflow(Context& context) {
   }
 }
 
+struct TypeRange {
+  __int128 lo, hi;
+};
+TypeRange range_of(ElementType type) {
+  const int bits = size_bytes(type) * 8;
+  const bool is_unsigned = type == ElementType::U8 || type == ElementType::U32;
+  const __int128 one = 1;
+  return is_unsigned ? TypeRange{0, (one << bits) - 1} : TypeRange{-(one << (bits - 1)), (one << (bits - 1)) - 1};
+}
+
+// Elements of integer tiles that are made of indices and constants (docs/verifier.md: taken as integers without bounds).
+void check_integer_tiles(Context& context) {
+  domain::Ints& ints = context.ints();
+  Obligation& obligation =
+      context.add("bounds", "every element of an integer tile fits its type", context.lowered.span);
+  Timer timer(obligation);
+  for (const analysis::IntegerRecord& record : context.reading.integers) {
+    ++obligation.compared;
+    const TypeRange type = range_of(record.type);
+    Intervals intervals(context, record.place, record.shape);
+    const Interval range = intervals.of(record.value);
+    if (!intervals.is_far() && range.lo >= type.lo && range.hi <= type.hi) {
+      continue;
+    }
+    Facts facts;
+    context.assume(facts, record.place, record.shape);
+    const CondId fits = ints.conjunction({ints.le(ints.constant(static_cast<int64_t>(type.lo)), record.value),
+                                          ints.le(record.value, ints.constant(static_cast<int64_t>(type.hi)))});
+    if (context.env.prover.proves(facts, fits)) {
+      continue;
+    }
+    if (record.place.op != nullptr && obligation.verdict == Verdict::Proved) {
+      obligation.span = record.place.op->span;
+    }
+    const std::string text = ints.to_string(record.value);
+    auto values = find_witness(context, facts, {ints.negate(fits)});
+    if (!values) {
+      give_up(obligation, "that " + text + " fits " + std::string(name_of(record.type)) +
+                              " is not proved for all sizes up to 2^31 - 1; `assume` a smaller bound");
+      continue;
+    }
+    Counterexample cex;
+    cex.rule = "integer-overflow";
+    describe(context, record.place, *values, cex);
+    cex.object = record.name;
+    for (size_t i = 0; i < record.shape.size(); ++i) {
+      auto it = values->find(context.values().axis_var(static_cast<int>(i)));
+      cex.element.push_back(it == values->end() ? 0 : it->second);
+    }
+    cex.claim = "an element is " + std::to_string(ints.evaluate(record.value, *values).value_or(0)) +
+                ", which does not fit " + std::string(name_of(record.type));
+    cex.expected = "a value of type " + std::string(name_of(record.type));
+    cex.got = text;
+    if (record.place.op != nullptr) {
+      cex.points.push_back({record.place.op->span, record.place.op->id, "computes"});
+    }
+    cex.replay = ReplayKind::Reading;
+    conclude(context, obligation, std::move(cex));
+  }
+}
+
 }  // namespace
 
 void check_bounds(Context& context) {
@@ -282,6 +343,7 @@ void check_bounds(Context& context) {
     }
   }
   check_overflow(context);
+  check_integer_tiles(context);
 }
 
 }  // namespace tw::verify

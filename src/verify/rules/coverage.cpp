@@ -351,6 +351,7 @@ void check_contracted(Context& context, const StoreRecord& store) {
   std::vector<TermId> sums;
   std::set<TermId> seen;
   std::vector<TermId> open{value};
+  bool has_loop = false;
   auto is_product_sum = [&](TermId t) {
     const analysis::TermNode& n = values.node(t);
     return n.kind == analysis::TermKind::Reduce && n.reduce == ir::ReduceKind::Add &&
@@ -367,14 +368,12 @@ void check_contracted(Context& context, const StoreRecord& store) {
     if (n.kind == analysis::TermKind::Accumulate && n.reduce == ir::ReduceKind::Add) {
       has_sum = std::any_of(n.operands.begin(), n.operands.end(), is_product_sum);
     }
+    has_loop = has_loop || n.kind == analysis::TermKind::Loop;
     if (has_sum) {
       sums.push_back(t);
     } else if (n.kind != analysis::TermKind::Reduce && n.kind != analysis::TermKind::Loop) {
       open.insert(open.end(), n.operands.begin(), n.operands.end());
     }
-  }
-  if (sums.empty()) {
-    return;
   }
   // Names for which the author states a range.
   std::set<std::string> stated;
@@ -387,9 +386,18 @@ void check_contracted(Context& context, const StoreRecord& store) {
       }
     });
   }
+  const bool is_hidden = has_loop && stated.empty() && !context.reading.mmas.empty();
+  if (sums.empty() && !is_hidden) {
+    return;
+  }
   Obligation& obligation = context.add("coverage", "every value of a contracted dimension is added exactly once",
                                        store.access.place.op->span);
   Timer timer(obligation);
+  if (is_hidden) {
+    give_up(obligation,
+            "a loop without a closed form carries the written value: what its products cover is not followed; state it "
+            "with `check(..., over=)`");
+  }
   for (TermId sum : sums) {
     analysis::Tag tag = context.tagger->tag(sum, facts);
     if (!tag.doubt.empty()) {

@@ -115,7 +115,9 @@ void open_pads(Context& context, TermId term, Facts& facts, std::set<TermId>& se
       for (bool side : {true, false}) {
         domain::FactScope scope(facts);
         facts.assume(side ? n.condition : ints.negate(n.condition));
-        open_pads(context, n.operands[side ? 0 : 1], facts, seen, compared, found, inside_reduction, neutral);
+        // What is inside under this condition need not be elsewhere.
+        std::set<TermId> seen_here = seen;
+        open_pads(context, n.operands[side ? 0 : 1], facts, seen_here, compared, found, inside_reduction, neutral);
       }
       return;
     case analysis::TermKind::Loop: {
