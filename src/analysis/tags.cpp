@@ -252,11 +252,10 @@ void Tagger::check_choice(Tag& result, const TermNode& n, Facts& facts) {
                                      [](const auto& a, const auto& b) { return a.first == b.first; });
   const bool same_cover = std::equal(
       yes.covered.begin(), yes.covered.end(), no.covered.begin(), no.covered.end(), [](const auto& a, const auto& b) {
-        return a.first == b.first && std::equal(a.second.segments.begin(), a.second.segments.end(),
-                                                b.second.segments.begin(), b.second.segments.end(),
-                                                [](const Segment& p, const Segment& q) {
-                                                  return p.lo == q.lo && p.hi == q.hi;
-                                                });
+        return a.first == b.first &&
+               std::equal(a.second.segments.begin(), a.second.segments.end(), b.second.segments.begin(),
+                          b.second.segments.end(),
+                          [](const Segment& p, const Segment& q) { return p.lo == q.lo && p.hi == q.hi; });
       });
   if (!same_names || !same_cover) {
     result.doubt = "a choice between elements with different names, or reductions over different ranges";

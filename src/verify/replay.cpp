@@ -300,7 +300,7 @@ Result<std::string> replay(const ir::Function& source, const ir::Function& lower
     case ReplayKind::Tags:
       return replay_tags(source, lowered, cex);
     case ReplayKind::Task:
-      return task != nullptr ? replay_task(lowered, cex, *task) : fail("the task is needed to replay it");
+      return task != nullptr ? replay_task(lowered, cex, *task) : fail("its task is needed to replay it: --task=FILE");
     case ReplayKind::Difference:
       return replay_difference(source, lowered, cex);
     case ReplayKind::Reading: {

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks one tile program whose second comment says what `tilewright check` must find.
+"""Checks one tile program whose comments say what `tilewright check` must find.
 
 usage: run_verify.py BINARY FILE
 
   # expect: proved full                all obligations proved, scope full
   # expect: refuted KIND               an obligation of this kind is refuted; each counterexample is reproduced by `run --replay`
+  # expect: unknown KIND               a wrong program that is too large to show, or not followed: not proved, for this kind
+  # task: NAME                         check it against tasks/NAME.toml
   # expect: rejected CODE              refused before the proof, with this diagnostic
 """
 
@@ -15,12 +17,18 @@ import subprocess
 import sys
 import tempfile
 
-EXIT_CODES = {"proved": 0, "refuted": 1, "rejected": 1}
+EXIT_CODES = {"proved": 0, "refuted": 1, "unknown": 3, "rejected": 1}
 LIMIT_S = 300
 
 
 def run(command):
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+
+
+def task_of(path):
+    found = [line for line in path.read_text().splitlines() if line.startswith("# task: ")]
+    root = pathlib.Path(__file__).resolve().parents[2]
+    return [f"--task={root / 'tasks' / (line[len('# task: '):] + '.toml')}" for line in found]
 
 
 def expectation(path):
@@ -35,7 +43,7 @@ def expectation(path):
 
 def problems_of(binary, path, verdict, detail):
     with tempfile.TemporaryDirectory() as folder:
-        done = run([binary, "check", str(path), "--format=json", f"--cex={folder}"])
+        done = run([binary, "check", str(path), "--format=json", f"--cex={folder}", *task_of(path)])
         if done.returncode != EXIT_CODES[verdict]:
             yield f"exit code {done.returncode} instead of {EXIT_CODES[verdict]}\n{done.stderr[-2000:]}"
         found = json.loads(done.stdout)["files"][0]
@@ -50,16 +58,18 @@ def problems_of(binary, path, verdict, detail):
             if found["scope"] != detail:
                 yield f"scope {found['scope']} instead of {detail}"
             return
-        kinds = {o["kind"] for o in found["obligations"] if o["verdict"] == "refuted"}
+        kinds = {o["kind"] for o in found["obligations"] if o["verdict"] == verdict}
         if detail not in kinds:
-            yield f"refuted: {sorted(kinds)}, not {detail}"
+            yield f"{verdict}: {sorted(kinds)}, not {detail}"
+        if verdict == "unknown":
+            return
         counterexamples = sorted(pathlib.Path(folder).iterdir())
         if not counterexamples:
             yield "no counterexample"
         for counterexample in counterexamples:
             if not json.loads(counterexample.read_text())["replay"]["replayed"]:
                 yield f"{counterexample.name} was not replayed"
-            again = run([binary, "run", str(path), f"--replay={counterexample}", "--format=json"])
+            again = run([binary, "run", str(path), f"--replay={counterexample}", "--format=json", *task_of(path)])
             if again.returncode != 1 or not json.loads(again.stdout)["reproduced"]:
                 yield f"{counterexample.name} is not reproduced: {again.stdout}{again.stderr}"
 

@@ -118,7 +118,7 @@ ExitCode run_against_task(const driver::CompiledKernel& kernel, const task::Task
   return evaluation.is_correct() ? ExitCode::Good : ExitCode::NotGood;
 }
 
-ExitCode replay(const driver::CompiledKernel& kernel, const Options& options) {
+ExitCode replay(const driver::CompiledKernel& kernel, const task::Task* task, const Options& options) {
   auto text = read_input(options.replay);
   if (!text) {
     print_error(diag::codes::InputUnreadable::kInfo, text.error(), options);
@@ -136,7 +136,8 @@ ExitCode replay(const driver::CompiledKernel& kernel, const Options& options) {
                 {"it was made for another program or configuration (its `ir_hash` differs)", {}}, options);
     return ExitCode::Usage;
   }
-  auto finding = verify::replay(kernel.source, kernel.lowered, *counterexample);
+  auto finding =
+      verify::replay(kernel.source, kernel.lowered, *counterexample, task == nullptr ? nullptr : &task->computation);
   const bool is_shown = finding.has_value();
   if (options.format == Format::Json) {
     print_json(json::Object{{"schema", "tw.replay/1"},
@@ -185,10 +186,10 @@ ExitCode run_command(const Options& options) {
   if (!one.kernel) {
     return one.exit_code;
   }
-  if (!options.replay.empty()) {
-    return replay(*one.kernel, options);
-  }
   if (options.task.empty()) {
+    if (!options.replay.empty()) {
+      return replay(*one.kernel, nullptr, options);
+    }
     if (on == "gpu") {
       print_error(diag::codes::RunNotPossible::kInfo,
                   {"a run on a GPU needs a task (`--task=`) that judges its output", {}}, options);
@@ -201,6 +202,9 @@ ExitCode run_command(const Options& options) {
   if (!task) {
     print_diagnostics(task_session, options.format);
     return ExitCode::Usage;
+  }
+  if (!options.replay.empty()) {
+    return replay(*one.kernel, &*task, options);
   }
   return on == "gpu" ? run_on_gpu(session, *one.kernel, *task, options) : run_against_task(*one.kernel, *task, options);
 }

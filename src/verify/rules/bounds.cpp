@@ -235,7 +235,8 @@ TypeRange range_of(ElementType type) {
   return is_unsigned ? TypeRange{0, (one << bits) - 1} : TypeRange{-(one << (bits - 1)), (one << (bits - 1)) - 1};
 }
 
-// Elements of integer tiles that are made of indices and constants (docs/verifier.md: taken as integers without bounds).
+// Elements of integer tiles that are made of indices and constants (docs/verifier.md: taken as integers without
+// bounds).
 void check_integer_tiles(Context& context) {
   domain::Ints& ints = context.ints();
   Obligation& obligation =

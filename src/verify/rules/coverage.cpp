@@ -211,6 +211,18 @@ std::optional<std::string> check_stores(Context& context, const ir::Tensor& tens
   return std::nullopt;
 }
 
+bool is_packed(Context& context, uint32_t index) {
+  const ir::Tensor& tensor = context.lowered.tensors[index];
+  IntId packed = context.ints().constant(1);
+  for (size_t d = tensor.strides.size(); d-- > 0;) {
+    if (analysis::to_int(context.env, context.lowered, tensor.strides[d]) != packed) {
+      return false;
+    }
+    packed = context.ints().mul(packed, context.settler->extents()[index][d]);
+  }
+  return true;
+}
+
 // A statement outside the tile loops is executed by every block: nullopt only if there is exactly one.
 std::optional<std::string> check_block_count(Context& context, const std::vector<const StoreRecord*>& stores) {
   domain::Ints& ints = context.ints();
@@ -236,8 +248,9 @@ std::optional<std::string> check_block_count(Context& context, const std::vector
       is_one = is_one && context.env.prover.proves(facts, ints.eq(points, ints.constant(1)));
     }
   });
-  return spaces == 0 || is_one ? std::nullopt
-                               : std::optional<std::string>("a statement outside the tile loops is executed by every block");
+  return spaces == 0 || is_one
+             ? std::nullopt
+             : std::optional<std::string>("a statement outside the tile loops is executed by every block");
 }
 
 void check_output(Context& context, uint32_t index) {
@@ -259,6 +272,12 @@ void check_output(Context& context, uint32_t index) {
     problem = check_block_count(context, stores);
     if (!problem) {
       problem = check_stores(context, tensor, index, stores);
+    }
+    // With strides of its own an array may have one address for two elements: an assumption, unless it is seen to fail.
+    if (!problem && !is_packed(context, index) && context.options.replay) {
+      if (auto cex = hunt_reading(context, {ReadingErrorKind::DoubleWrite, ReadingErrorKind::Discipline}, {})) {
+        problem = "two elements of `" + tensor.name + "` have one address";
+      }
     }
   }
   if (!problem) {
@@ -488,9 +507,8 @@ void check_contracted(Context& context, const StoreRecord& store) {
 void check_coverage(Context& context) {
   for (uint32_t i = 0; i < context.lowered.tensors.size(); ++i) {
     const ir::Direction direction = context.lowered.tensors[i].direction;
-    const bool is_written = std::ranges::any_of(context.reading.stores, [&](const StoreRecord& store) {
-      return store.tensor.index == i && !store.is_red;
-    });
+    const bool is_written = std::ranges::any_of(
+        context.reading.stores, [&](const StoreRecord& store) { return store.tensor.index == i && !store.is_red; });
     // An InOut tensor may keep elements; that they are all written, once, is the only way followed here to see that no
     // two blocks write one.
     if (direction == ir::Direction::Out || (direction == ir::Direction::InOut && is_written)) {

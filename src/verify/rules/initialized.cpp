@@ -77,8 +77,8 @@ void check_written(Context& context) {
   }
 }
 
-// Elements in `term` that may lie outside their tensor, with the conditions under which they do, and constants that stand
-// for such elements; reductions are opened. `neutral`: a constant that does nothing where `term` stands.
+// Elements in `term` that may lie outside their tensor, with the conditions under which they do, and constants that
+// stand for such elements; reductions are opened. `neutral`: a constant that does nothing where `term` stands.
 void open_pads(Context& context, TermId term, Facts& facts, std::set<TermId>& seen, int64_t& compared,
                const std::function<void(TermId, CondId, bool)>& found, bool inside_reduction,
                std::optional<double> neutral = std::nullopt) {
