@@ -591,6 +591,11 @@ std::string Emitter::elementwise_text(const ir::ElementwiseOp& op, const std::st
   if (from == to) {
     return x[0];
   }
+  auto clamped = [&](std::string_view type, std::string_view lowest, std::string_view highest) {
+    const char* suffix = from == ElementType::I64 ? "LL" : "";
+    return fmt::format("{}{}({}(({}), {}{}), {}{})", type, helper("tw_min"), helper("tw_max"), x[0], lowest, suffix,
+                       highest, suffix);
+  };
   switch (to) {
     case ElementType::Tf32:
       return fmt::format("{}({}{})", helper("tw_to_tf32"), is_float ? "" : "(float)", x[0]);
@@ -600,19 +605,25 @@ std::string Emitter::elementwise_text(const ir::ElementwiseOp& op, const std::st
       return is_float && !is_double ? x[0] : fmt::format("(float){}", x[0]);
     case ElementType::F64:
       return fmt::format("(double){}", x[0]);
+    // To integers: to nearest even, saturating.
     case ElementType::I8:
-      return is_float
-                 ? fmt::format("(signed char){}({}, -128.0f, 127.0f)", helper("tw_to_int"), x[0])
-                 : fmt::format("(signed char){0}({1}(({2}), -128), 127)", helper("tw_min"), helper("tw_max"), x[0]);
+      return is_float ? fmt::format("(signed char){}({}, -128.0f, 127.0f)", helper("tw_to_int"), x[0])
+                      : clamped("(signed char)", "-128", "127");
     case ElementType::U8:
       return is_float ? fmt::format("(unsigned char){}({}, 0.0f, 255.0f)", helper("tw_to_int"), x[0])
-                      : fmt::format("(unsigned char){0}({1}(({2}), 0), 255)", helper("tw_min"), helper("tw_max"), x[0]);
+                      : clamped("(unsigned char)", "0", "255");
     case ElementType::I32:
+      if (is_double) {
+        return fmt::format("__double2int_rn({})", x[0]);
+      }
       // 2^31 is no i32; the largest f32 below it is 2^31 - 128, and cvt saturates above.
       return is_float ? fmt::format("{}({}, -2147483648.0f, 2147483648.0f)", helper("tw_to_int"), x[0])
-                      : fmt::format("(int){}", x[0]);
+             : from == ElementType::I64 ? clamped("(int)", "-2147483648", "2147483647")
+                                        : fmt::format("(int){}", x[0]);
     case ElementType::I64:
-      return fmt::format("(long long){}", x[0]);
+      return is_double  ? fmt::format("__double2ll_rn({})", x[0])
+             : is_float ? fmt::format("__float2ll_rn({})", x[0])
+                        : fmt::format("(long long){}", x[0]);
     case ElementType::Bool:
       return fmt::format("({} != 0)", x[0]);
     default:
