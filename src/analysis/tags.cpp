@@ -10,6 +10,12 @@ using domain::Facts;
 using domain::FactScope;
 using domain::Ints;
 
+namespace {
+
+constexpr size_t kMostSegments = 32;
+
+}  // namespace
+
 Tag Tagger::tag(TermId term, Facts& facts) {
   memo_.clear();
   return visit(term, facts);
@@ -49,13 +55,23 @@ void Tagger::join(Tag& into, const Tag& other, bool adds, Facts& facts) {
     if (!adds && same && it->second.doubt == covered.doubt) {
       continue;
     }
-    it->second.segments.insert(it->second.segments.end(), covered.segments.begin(), covered.segments.end());
     if (it->second.doubt.empty()) {
       it->second.doubt = covered.doubt;
     }
+    // A value that is added to itself again and again doubles them; nobody covers a range in so many runs.
+    if (it->second.segments.size() + covered.segments.size() > kMostSegments) {
+      it->second.segments.clear();
+      it->second.doubt = "more runs than are followed";
+    } else {
+      it->second.segments.insert(it->second.segments.end(), covered.segments.begin(), covered.segments.end());
+    }
     it->second.is_repeated |= covered.is_repeated;
   }
-  into.defined.insert(into.defined.end(), other.defined.begin(), other.defined.end());
+  for (CondId c : other.defined) {
+    if (std::find(into.defined.begin(), into.defined.end(), c) == into.defined.end()) {
+      into.defined.push_back(c);
+    }
+  }
   if (into.doubt.empty()) {
     into.doubt = other.doubt;
   }
