@@ -18,6 +18,8 @@ namespace {
 
 // Nested case splits and re-settled bodies stay below this.
 constexpr int kMaxDepth = 60;
+// Shared parts are compared once for every path to them; sides that need more are taken to differ.
+constexpr int kMostComparisons = 2000;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -179,7 +181,8 @@ TermId Settler::choose(CondId condition, TermId yes, TermId no, Facts& facts) {
   for (bool side : {true, false}) {
     FactScope scope(facts);
     facts.assume(side ? condition : ints_.negate(condition));
-    if (is_same(yes, no, facts)) {
+    int budget = kMostComparisons;
+    if (is_same(yes, no, facts, budget)) {
       return side ? no : yes;
     }
   }
@@ -187,9 +190,12 @@ TermId Settler::choose(CondId condition, TermId yes, TermId no, Facts& facts) {
 }
 
 // The same value under the facts: equal up to indices that are proved equal. Reductions must be equal as they stand.
-bool Settler::is_same(TermId a, TermId b, Facts& facts) {
+bool Settler::is_same(TermId a, TermId b, Facts& facts, int& budget) {
   if (a == b) {
     return true;
+  }
+  if (--budget < 0) {
+    return false;
   }
   const TermNode x = values_.node(a), y = values_.node(b);
   if (x.kind != y.kind || x.type != y.type || x.operands.size() != y.operands.size()) {
@@ -214,7 +220,7 @@ bool Settler::is_same(TermId a, TermId b, Facts& facts) {
       [[fallthrough]];
     case TermKind::Product: {
       for (size_t i = 0; i < x.operands.size(); ++i) {
-        if (!is_same(x.operands[i], y.operands[i], facts)) {
+        if (!is_same(x.operands[i], y.operands[i], facts, budget)) {
           return false;
         }
       }

@@ -35,7 +35,7 @@ class Settler {
   TermId visit(TermId term, domain::Facts& facts);
   TermId leaf(const TermNode& node, TermId term, domain::Facts& facts);
   TermId choose(CondId condition, TermId yes, TermId no, domain::Facts& facts);
-  bool is_same(TermId a, TermId b, domain::Facts& facts);
+  bool is_same(TermId a, TermId b, domain::Facts& facts, int& budget);
   TermId reduce(TermId term, domain::Facts& facts);
   TermId accumulate(const TermNode& node, std::vector<TermId> operands, domain::Facts& facts);
   TermId fold(TermId term);

@@ -92,27 +92,33 @@ void describe(Context& context, const Place& place, const domain::Assignment& va
 namespace {
 
 // The term with the side of each choice that is taken at `values`, outside reductions.
-TermId taken_sides(Context& context, TermId term, const domain::Assignment& values) {
+TermId taken_sides(Context& context, TermId term, const domain::Assignment& values, std::map<TermId, TermId>& known) {
+  if (auto it = known.find(term); it != known.end()) {
+    return it->second;
+  }
   analysis::Values& terms = context.values();
   const analysis::TermNode n = terms.node(term);
+  TermId result = term;
   if (n.kind == analysis::TermKind::Select) {
-    auto truth = context.ints().evaluate(n.condition, values);
-    return truth ? taken_sides(context, n.operands[*truth ? 0 : 1], values) : term;
+    if (auto truth = context.ints().evaluate(n.condition, values)) {
+      result = taken_sides(context, n.operands[*truth ? 0 : 1], values, known);
+    }
+  } else if (n.kind == analysis::TermKind::Apply || n.kind == analysis::TermKind::Product) {
+    std::vector<TermId> operands;
+    for (TermId o : n.operands) {
+      operands.push_back(taken_sides(context, o, values, known));
+    }
+    result = terms.with_operands(term, std::move(operands));
   }
-  if (n.kind != analysis::TermKind::Apply && n.kind != analysis::TermKind::Product) {
-    return term;
-  }
-  std::vector<TermId> operands;
-  for (TermId o : n.operands) {
-    operands.push_back(taken_sides(context, o, values));
-  }
-  return terms.with_operands(term, std::move(operands));
+  known.emplace(term, result);
+  return result;
 }
 
 }  // namespace
 
 void add_elements(Context& context, TermId term, const domain::Assignment& values, Counterexample& cex) {
-  term = taken_sides(context, term, values);
+  std::map<TermId, TermId> known;
+  term = taken_sides(context, term, values, known);
   const analysis::Values& terms = context.values();
   std::vector<TermId> leaves;
   analysis::collect_leaves(terms, term, false, leaves);

@@ -84,21 +84,23 @@ void open_pads(Context& context, TermId term, Facts& facts, std::set<TermId>& se
                std::optional<double> neutral = std::nullopt) {
   analysis::Values& values = context.values();
   domain::Ints& ints = context.ints();
-  if (!inside_reduction && !seen.insert(term).second) {
+  const analysis::TermNode n = values.node(term);
+  if (n.kind == analysis::TermKind::Constant) {
+    if (analysis::Values::is_pad(n) && !(neutral && n.number == *neutral)) {
+      ++compared;
+      found(term, ints.truth(true), inside_reduction);
+    }
     return;
   }
-  const analysis::TermNode n = values.node(term);
+  // `seen` holds what was looked at under these facts or weaker ones.
+  if (!seen.insert(term).second) {
+    return;
+  }
   switch (n.kind) {
     case analysis::TermKind::Leaf:
       ++compared;
       for (CondId inside : context.settler->open_bounds(n, facts)) {
         found(term, ints.negate(inside), inside_reduction);
-      }
-      return;
-    case analysis::TermKind::Constant:
-      if (analysis::Values::is_pad(n) && !(neutral && n.number == *neutral)) {
-        ++compared;
-        found(term, ints.truth(true), inside_reduction);
       }
       return;
     case analysis::TermKind::Reduce: {
@@ -108,7 +110,8 @@ void open_pads(Context& context, TermId term, Facts& facts, std::set<TermId>& se
         facts.assume(ints.le(b.lo, ints.var(b.var)));
         facts.assume(ints.lt(ints.var(b.var), b.hi));
       }
-      open_pads(context, opened.body, facts, seen, compared, found, true, analysis::Values::neutral(n.reduce));
+      std::set<TermId> seen_inside;
+      open_pads(context, opened.body, facts, seen_inside, compared, found, true, analysis::Values::neutral(n.reduce));
       return;
     }
     case analysis::TermKind::Select:
@@ -131,9 +134,10 @@ void open_pads(Context& context, TermId term, Facts& facts, std::set<TermId>& se
       for (size_t i = 1; i < n.binders.size(); ++i) {
         at.emplace(n.binders[i].var, i < n.coords.size() ? n.coords[i] : ints.constant(0));
       }
+      std::set<TermId> seen_inside;
       for (TermId o : n.operands) {
         TermId body = context.settler->settle(values.substitute(o, at), facts);
-        open_pads(context, body, facts, seen, compared, found, true);
+        open_pads(context, body, facts, seen_inside, compared, found, true);
       }
       return;
     }
