@@ -14,6 +14,11 @@ namespace {
 
 constexpr size_t kMostSegments = 32;
 
+bool same_segments(const Covered& a, const Covered& b) {
+  return std::equal(a.segments.begin(), a.segments.end(), b.segments.begin(), b.segments.end(),
+                    [](const Segment& p, const Segment& q) { return p.lo == q.lo && p.hi == q.hi; });
+}
+
 }  // namespace
 
 Tag Tagger::tag(TermId term, Facts& facts) {
@@ -49,9 +54,7 @@ void Tagger::join(Tag& into, const Tag& other, bool adds, Facts& facts) {
     if (is_new) {
       continue;
     }
-    bool same = std::equal(it->second.segments.begin(), it->second.segments.end(), covered.segments.begin(),
-                           covered.segments.end(),
-                           [](const Segment& a, const Segment& b) { return a.lo == b.lo && a.hi == b.hi; });
+    const bool same = same_segments(it->second, covered);
     if (!adds && same && it->second.doubt == covered.doubt) {
       continue;
     }
@@ -266,13 +269,9 @@ void Tagger::check_choice(Tag& result, const TermNode& n, Facts& facts) {
   const Tag yes = visit(n.operands[1], facts), no = visit(n.operands[2], facts);
   const bool same_names = std::equal(yes.fields.begin(), yes.fields.end(), no.fields.begin(), no.fields.end(),
                                      [](const auto& a, const auto& b) { return a.first == b.first; });
-  const bool same_cover = std::equal(
-      yes.covered.begin(), yes.covered.end(), no.covered.begin(), no.covered.end(), [](const auto& a, const auto& b) {
-        return a.first == b.first &&
-               std::equal(a.second.segments.begin(), a.second.segments.end(), b.second.segments.begin(),
-                          b.second.segments.end(),
-                          [](const Segment& p, const Segment& q) { return p.lo == q.lo && p.hi == q.hi; });
-      });
+  const bool same_cover =
+      std::equal(yes.covered.begin(), yes.covered.end(), no.covered.begin(), no.covered.end(),
+                 [](const auto& a, const auto& b) { return a.first == b.first && same_segments(a.second, b.second); });
   if (!same_names || !same_cover) {
     result.doubt = "a choice between elements with different names, or reductions over different ranges";
   }
@@ -317,12 +316,8 @@ void Tagger::choose(Tag& result, CondId condition, const Tag& yes, const Tag& no
   for (auto& [name, cover] : result.covered) {
     auto first = yes.covered.find(name);
     auto second = no.covered.find(name);
-    bool same = first != yes.covered.end() && second != no.covered.end() &&
-                first->second.segments.size() == second->second.segments.size();
-    for (size_t i = 0; same && i < cover.segments.size(); ++i) {
-      same = cover.segments[i].lo == second->second.segments[i].lo &&
-             cover.segments[i].hi == second->second.segments[i].hi;
-    }
+    const bool same =
+        first != yes.covered.end() && second != no.covered.end() && same_segments(first->second, second->second);
     if (!same) {
       cover.doubt = "a choice between reductions over different ranges";
     } else if (cover.doubt.empty()) {
