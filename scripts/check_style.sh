@@ -44,6 +44,7 @@ tidy() {
     return
   fi
   # Only the compile commands are needed.
+  mkdir -p build
   cmake --preset dev >build/check-style-configure.log
   printf '%s\0' "${files[@]}" | xargs -0 -n 4 -P "$(nproc)" "${command[@]}" -p build/dev
   echo "check_style: ${#files[@]} files follow the naming rules"

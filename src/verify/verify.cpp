@@ -229,6 +229,15 @@ Report check(const ir::Function& source, const ir::Function& lowered, const Opti
     context.reading = *std::move(reading);
     context.settler = std::make_unique<analysis::Settler>(context.env, lowered, context.reading.finite);
     context.tagger = std::make_unique<analysis::Tagger>(*context.settler, lowered);
+    Facts premises;
+    for (CondId c : context.reading.premises) {
+      premises.assume(c);
+    }
+    if (context.env.prover.contradictory(premises)) {
+      Obligation& obligation = context.add("reading", "some sizes satisfy the assumptions", lowered.span);
+      obligation.verdict = Verdict::Vacuous;
+      obligation.reason = "no sizes satisfy the assumptions: the proof would be about nothing";
+    }
     check_initialized(context);
     check_bounds(context);
     check_contractions(context);

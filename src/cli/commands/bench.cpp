@@ -78,6 +78,15 @@ ExitCode bench_mutants(const Options& options) {
     print_progress(r, done, all, subjects[r.mutant.subject].file);
   };
   const mutate::Campaign campaign = mutate::run_campaign(subjects, campaign_options, session.sources);
+  if (campaign.results.empty()) {
+    print_error(
+        diag::codes::BadUsage::kInfo,
+        {options.only.empty() ? std::string("these kernels offer no place for a mutant")
+                              : fmt::format("`--only={}` names no operator and place of these kernels", options.only),
+         {}},
+        options);
+    return ExitCode::Usage;
+  }
   const json::Value record = mutate::to_json(campaign, subjects, session.sources);
   if (!options.output.empty()) {
     if (auto written = write_output(options.output, json::write(record, 2) + "\n"); !written) {

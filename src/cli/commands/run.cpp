@@ -55,6 +55,14 @@ ExitCode run_against_reading(const driver::CompiledKernel& kernel, const Options
       return ExitCode::Usage;
     }
   }
+  if (problems.empty()) {
+    print_error(diag::codes::RunNotPossible::kInfo,
+                {fmt::format("no launch of `{}`: {} its `assume`s", f.name,
+                             fixed.empty() ? "no small sizes satisfy" : "these sizes do not satisfy"),
+                 {}},
+                options);
+    return ExitCode::Usage;
+  }
   json::Array runs;
   std::string text;
   bool is_good = true;

@@ -155,6 +155,23 @@ class ToTask {
     return spec::constant(0);
   }
 
+  // The dimension whose extent this is, under the kernel's assumptions (whole tiles).
+  std::optional<spec::DimId> dimension_of(IntId extent) {
+    if (auto known = sizes_.find(extent); known != sizes_.end()) {
+      return known->second;
+    }
+    Facts facts;
+    for (CondId c : context_.reading.premises) {
+      facts.assume(c);
+    }
+    for (const auto& [size, dim] : sizes_) {
+      if (context_.env.prover.proves(facts, context_.ints().eq(size, extent))) {
+        return dim;
+      }
+    }
+    return std::nullopt;
+  }
+
   spec::Term reduce(TermId id, const TermNode& n) {
     if (n.reduce == ir::ReduceKind::Or) {
       return stop("a reduction with `or`");
@@ -163,13 +180,13 @@ class ToTask {
     std::vector<spec::BoundIndex> bound;
     const uint32_t first = next_level;
     for (const analysis::Binder& b : opened.binders) {
-      auto dim = sizes_.find(b.hi);
-      if (!context_.ints().is_constant(b.lo, 0) || dim == sizes_.end()) {
+      const std::optional<spec::DimId> dim = dimension_of(b.hi);
+      if (!context_.ints().is_constant(b.lo, 0) || !dim) {
         return stop("a reduction over [" + context_.ints().to_string(b.lo) + ", " + context_.ints().to_string(b.hi) +
                     "), which is no dimension of an operand");
       }
       levels[b.var] = next_level;
-      bound.push_back({next_level++, dim->second});
+      bound.push_back({next_level++, *dim});
     }
     spec::Term body = term(opened.body);
     next_level = first;
