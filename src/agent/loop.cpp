@@ -145,6 +145,9 @@ class Loop {
     }
     say(fmt::format("check    {:<9} {}", out.check.verdict, summary(candidate)));
     if (!out.check.is_proved()) {
+      if (const std::string cause = first_cause(out.check.diagnostics); !cause.empty()) {
+        say("         " + cause);
+      }
       out.why_not = fmt::format("{}{}", out.check.verdict, out.check.verdict == "proved" ? " without scope full" : "");
       return out;
     }
@@ -444,6 +447,17 @@ class Loop {
     if (progress_.say) {
       progress_.say(line);
     }
+  }
+
+  // The first line of rendered diagnostics that has a code.
+  [[nodiscard]] static std::string first_cause(const std::string& diagnostics) {
+    const size_t code = diagnostics.find("[TW");
+    if (code == std::string::npos) {
+      return "";
+    }
+    const size_t before = diagnostics.rfind('\n', code);
+    const size_t begin = before == std::string::npos ? 0 : before + 1;
+    return diagnostics.substr(begin, diagnostics.find('\n', code) - begin);
   }
 
   [[nodiscard]] static std::string summary(const Candidate& candidate) {

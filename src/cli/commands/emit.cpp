@@ -85,7 +85,7 @@ ExitCode emit_command(const Options& options) {
   auto source = targets::cuda::emit(kernel.lowered, {&session.sources, true});
   if (!source) {
     print_error(diag::codes::RunNotPossible::kInfo, source.error(), options);
-    return ExitCode::Internal;
+    return ExitCode::NotGood;
   }
   std::string text = *source;
   json::Array resources;
