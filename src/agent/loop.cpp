@@ -451,13 +451,11 @@ class Loop {
 
   // The first line of rendered diagnostics that has a code.
   [[nodiscard]] static std::string first_cause(const std::string& diagnostics) {
-    const size_t code = diagnostics.find("[TW");
+    const size_t code = diagnostics.find(" TW");
     if (code == std::string::npos) {
       return "";
     }
-    const size_t before = diagnostics.rfind('\n', code);
-    const size_t begin = before == std::string::npos ? 0 : before + 1;
-    return diagnostics.substr(begin, diagnostics.find('\n', code) - begin);
+    return diagnostics.substr(code + 1, diagnostics.find('\n', code) - code - 1);
   }
 
   [[nodiscard]] static std::string summary(const Candidate& candidate) {
