@@ -45,8 +45,11 @@ Range multiply(Range a, Range b) {
   return {*std::ranges::min_element(corners), *std::ranges::max_element(corners)};
 }
 
-// b.lo > 0.
+// b.lo > 0. Assumptions that nothing satisfies leave empty ranges: of those, everything holds.
 Range divide(Range a, Range b) {
+  if (b.hi < b.lo) {
+    return {};
+  }
   auto quotient = [](int64_t x, int64_t y) {
     if (x == kInf || x == -kInf) {
       return x;
