@@ -7,6 +7,7 @@ usage: run_verify.py BINARY FILE
   # expect: proved full                all obligations proved, scope full
   # expect: refuted KIND               an obligation of this kind is refuted; each counterexample is reproduced by `run --replay`
   # expect: unknown KIND               a wrong program that is too large to show, or not followed: not proved, for this kind
+  # expect: vacuous KIND               an obligation of this kind compares nothing: not proved
   # task: NAME                         check it against tasks/NAME.toml
   # expect: rejected CODE              refused before the proof, with this diagnostic
 """
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-EXIT_CODES = {"proved": 0, "refuted": 1, "unknown": 3, "rejected": 1}
+EXIT_CODES = {"proved": 0, "refuted": 1, "unknown": 3, "vacuous": 3, "rejected": 1}
 LIMIT_S = 300
 
 
@@ -61,7 +62,7 @@ def problems_of(binary, path, verdict, detail):
         kinds = {o["kind"] for o in found["obligations"] if o["verdict"] == verdict}
         if detail not in kinds:
             yield f"{verdict}: {sorted(kinds)}, not {detail}"
-        if verdict == "unknown":
+        if verdict in ("unknown", "vacuous"):
             return
         counterexamples = sorted(pathlib.Path(folder).iterdir())
         if not counterexamples:
