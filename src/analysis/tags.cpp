@@ -257,6 +257,15 @@ Tag Tagger::loop(const TermNode& n, Facts& facts) {
   return result;
 }
 
+// Are there elements at which `term` is no pad? Facts: those under which something else stands in its place.
+bool Tagger::takes_place(TermId term, Facts& facts) {
+  std::map<TermId, Tag> outer_memo;
+  outer_memo.swap(memo_);
+  const Tag there = visit(term, facts);
+  memo_.swap(outer_memo);
+  return !env_.prover.proves(facts, env_.ints.negate(env_.ints.conjunction(there.defined)));
+}
+
 // The data decides: what one side has and the other lacks is no property of the value.
 void Tagger::check_choice(Tag& result, const TermNode& n, Facts& facts) {
   auto is_constant = [&](TermId t) {
@@ -386,9 +395,15 @@ Tag Tagger::visit(TermId term, Facts& facts) {
         Tag t = visit(n.operands[side], facts);
         memo_.swap(outer_memo);
         const TermKind kind = env_.values.node(n.operands[side]).kind;
-        // A constant put in by the author is like a pad: it has no names. Nor has a cell without a value, which `init`
-        // is about.
+        // A pad has no names, nor has a cell without a value, which `init` is about. A constant of the author's stands
+        // for a pad only where the other side's elements are outside their tensors.
         if (kind == TermKind::Constant || kind == TermKind::Integer || kind == TermKind::Uninitialized) {
+          const bool is_pad = kind == TermKind::Uninitialized || Values::is_pad(env_.values.node(n.operands[side]));
+          if (!is_pad && takes_place(n.operands[1 - side], facts)) {
+            // Nothing may be assumed away: the check is about these elements too.
+            result.doubt = "a constant takes the place of elements";
+            continue;
+          }
           CondId other = ints.negate(here);
           result.defined.push_back(other);
           continue;

@@ -51,6 +51,7 @@ class Tagger {
   Tag leaf(const TermNode& node, domain::Facts& facts);
   Tag reduce(TermId term, domain::Facts& facts);
   Tag loop(const TermNode& node, domain::Facts& facts);
+  bool takes_place(TermId term, domain::Facts& facts);
   void check_choice(Tag& result, const TermNode& node, domain::Facts& facts);
   void choose(Tag& result, CondId condition, const Tag& yes, const Tag& no, domain::Facts& facts);
   // `adds`: what both sides covered counts twice; else equal coverage (a value used twice) stays as it is.
