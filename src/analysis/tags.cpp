@@ -61,6 +61,9 @@ void Tagger::join(Tag& into, const Tag& other, bool adds, Facts& facts) {
     if (it->second.doubt.empty()) {
       it->second.doubt = covered.doubt;
     }
+    if (!adds && !same && it->second.doubt.empty()) {
+      it->second.doubt = "reductions over different ranges are combined, not added";
+    }
     // A value that is added to itself again and again doubles them; nobody covers a range in so many runs.
     if (it->second.segments.size() + covered.segments.size() > kMostSegments) {
       it->second.segments.clear();

@@ -515,6 +515,16 @@ void check_coverage(Context& context) {
       check_output(context, i);
     }
   }
+  // That every part of a sum reaches its element once, over all blocks, is not followed yet: then it is not proved.
+  for (const StoreRecord& store : context.reading.stores) {
+    if (store.is_red) {
+      Obligation& obligation =
+          context.add("coverage", "every contribution by `red` is made exactly once", store.access.place.op->span);
+      obligation.compared = 1;
+      give_up(obligation, "that `" + context.lowered.tensor(store.tensor).name +
+                              "` gets every contribution exactly once is not followed");
+    }
+  }
   ir::for_each_op(context.lowered.body, [&](const ir::Op& op) {
     if (const auto* tiles = std::get_if<ir::TilesOp>(&op.body)) {
       check_raster(context, op, *tiles);
