@@ -1,0 +1,16 @@
+# D21: a block's next tile writes the slot that its last one still reads.
+# expect: refuted race
+from tilewright import *
+
+
+@kernel(target="sm_80", threads=64, sync="manual")
+def f(X: In[f32, (M, N)], Y: Out[f32, (N, M)]):
+    s = shared(f32, (16, 16), ring=2)
+    n = cdiv(N, 16)
+    for i in tiles(cdiv(M, 16), persistent=True):
+        for k in range(n):
+            copy(X[i*16:+16, k*16:+16], s[k])
+            sync()
+            x = load(s[k].T)
+            check(x, lambda b, a: dict(M=i*16 + a, N=k*16 + b))
+            store(x, Y[k*16:+16, i*16:+16])
