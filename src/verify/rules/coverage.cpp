@@ -12,6 +12,7 @@
 // Valid near  a last tile that is cut off by the tensor's edge
 // Diagnostic  TW3040, TW3041, TW3042
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "verify/context.h"
@@ -394,18 +395,21 @@ void check_contracted(Context& context, const StoreRecord& store) {
       open.insert(open.end(), n.operands.begin(), n.operands.end());
     }
   }
-  // Names for which the author states a range.
-  std::set<std::string> stated;
-  for (const ir::Function* f : {&context.source, &context.lowered}) {
-    ir::for_each_op(f->body, [&](const ir::Op& op) {
-      if (const auto* check = std::get_if<ir::CheckOp>(&op.body)) {
-        for (const ir::CoverageRange& range : check->over) {
-          stated.insert(range.name);
-        }
-      }
-    });
+  // Names for which the author states a range of this very sum (elsewhere the dimension is what has to be covered).
+  std::map<TermId, std::set<std::string>> stated;
+  bool states_any = false;
+  for (const analysis::CheckRecord& record : context.checks()) {
+    const auto& check = std::get<ir::CheckOp>(record.place.op->body);
+    if (check.over.empty()) {
+      continue;
+    }
+    states_any = true;
+    const TermId checked = context.settler->settle(record.value, facts);
+    for (const ir::CoverageRange& range : check.over) {
+      stated[checked].insert(range.name);
+    }
   }
-  const bool is_hidden = has_loop && stated.empty() && !context.reading.mmas.empty();
+  const bool is_hidden = has_loop && !states_any && !context.reading.mmas.empty();
   if (sums.empty() && !is_hidden) {
     return;
   }
@@ -433,7 +437,7 @@ void check_contracted(Context& context, const StoreRecord& store) {
           }
         }
       }
-      if (!extent.is_valid() || stated.contains(name)) {
+      if (!extent.is_valid() || (stated.contains(sum) && stated.at(sum).contains(name))) {
         continue;
       }
       ++obligation.compared;
