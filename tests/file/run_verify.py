@@ -68,8 +68,12 @@ def problems_of(binary, path, verdict, detail):
         if not counterexamples:
             yield "no counterexample"
         for counterexample in counterexamples:
-            if not json.loads(counterexample.read_text())["replay"]["replayed"]:
+            found = json.loads(counterexample.read_text())
+            if not found["replay"]["replayed"]:
                 yield f"{counterexample.name} was not replayed"
+            shown = run([binary, "show-cex", str(counterexample)])
+            if shown.returncode != 0 or found["claim"] not in shown.stdout:
+                yield f"{counterexample.name} is not shown: {shown.stdout}{shown.stderr}"
             again = run([binary, "run", str(path), f"--replay={counterexample}", "--format=json", *task_of(path)])
             if again.returncode != 1 or not json.loads(again.stdout)["reproduced"]:
                 yield f"{counterexample.name} is not reproduced: {again.stdout}{again.stderr}"

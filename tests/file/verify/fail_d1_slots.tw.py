@@ -17,12 +17,12 @@ def gemm(A: In[bf16, (M, K)], B: In[bf16, (N, K)], D: Out[bf16, (M, N)]):
                     copy(B[bn*64:+64, k*32:+32], sB[k], via=cp_async)
         acc = zeros(f32, (64, 64))
         for k in range(1, nk):
-            drain(cp_async, pending=1)
+            drain(cp_async)
             sync()
             with group():
-                if k + 2 < nk:
-                    copy(A[bm*64:+64, (k + 2)*32:+32], sA[k + 2], via=cp_async)
-                    copy(B[bn*64:+64, (k + 2)*32:+32], sB[k + 2], via=cp_async)
+                if k + 1 < nk:
+                    copy(A[bm*64:+64, (k + 1)*32:+32], sA[k + 1], via=cp_async)
+                    copy(B[bn*64:+64, (k + 1)*32:+32], sB[k + 1], via=cp_async)
             a = load(sA[k], via=ldmatrix)
             b = load(sB[k - 1], via=ldmatrix)
             acc = mma(a, b, acc, via=mma_m16n8k16)
