@@ -439,6 +439,24 @@ Lowering::Flow Lowering::exec_range(const syntax::Stmt& stmt, const syntax::For&
   --run_time_depth_;
   loops_.pop_back();
 
+  // Does another name end an iteration with what `head` began it with?
+  auto expr_in = [](const Value& value) {
+    return value.is<IntValue>() ? value.as<IntValue>()->expr
+                                : (value.is<BoolValue>() ? value.as<BoolValue>()->expr : ir::ExprId{});
+  };
+  auto is_yielded = [&](const Value& head) {
+    return std::ranges::any_of(candidates, [&](const Candidate& other) {
+      const Value& after = frame_->names[other.name];
+      if (const auto* tile = after.as<TileValue>()) {
+        return head.is<TileValue>() && tile->id == head.as<TileValue>()->id;
+      }
+      std::vector<ir::SymbolId> symbols;
+      if (expr_in(after).is_valid() && expr_in(head).is_valid()) {
+        exprs().collect_symbols(expr_in(after), symbols);
+      }
+      return !symbols.empty() && std::ranges::find(symbols, exprs().node(expr_in(head)).symbol) != symbols.end();
+    });
+  };
   std::map<std::string, Value, std::less<>> results;
   for (const Candidate& candidate : candidates) {
     const std::string& name = candidate.name;
@@ -451,7 +469,7 @@ Lowering::Flow Lowering::exec_range(const syntax::Stmt& stmt, const syntax::For&
       const ir::ValueId init = candidate.before.as<TileValue>()->id;
       const ir::Value& from = function_.value(init);
       if (function_.value(tile->id).shape != from.shape || function_.value(tile->id).element != from.element) {
-        results[name] = changed_type(stmt, loop.body, name, candidate.before, head, after);
+        results[name] = changed_type(stmt, loop.body, name, candidate.before, head, after, is_yielded(head));
         continue;
       }
       ir::Value result = from;
@@ -473,7 +491,7 @@ Lowering::Flow Lowering::exec_range(const syntax::Stmt& stmt, const syntax::For&
     } else if (is_same_value(after, candidate.before)) {
       results[name] = candidate.before;
     } else {
-      results[name] = changed_type(stmt, loop.body, name, candidate.before, head, after);
+      results[name] = changed_type(stmt, loop.body, name, candidate.before, head, after, is_yielded(head));
     }
   }
   frame_->names = before.names;
@@ -491,7 +509,7 @@ Lowering::Flow Lowering::exec_range(const syntax::Stmt& stmt, const syntax::For&
 // A name whose kind or shape differs at the end of an iteration cannot be carried; that is fine while no iteration
 // reads what the one before left.
 Value Lowering::changed_type(const syntax::Stmt& loop, const ir::Block& body, const std::string& name,
-                             const Value& before, const Value& head, const Value& after) {
+                             const Value& before, const Value& head, const Value& after, bool is_yielded) {
   bool is_used = false;
   if (const auto* tile = head.as<TileValue>()) {
     is_used = uses_value(body, tile->id);
@@ -501,7 +519,7 @@ Value Lowering::changed_type(const syntax::Stmt& loop, const ir::Block& body, co
   } else {
     is_used = !before.is<UnavailableValue>();
   }
-  if (!is_used) {
+  if (!is_used && !is_yielded) {
     return UnavailableValue{fmt::format("before the loop it was {}, and the loop may not run", describe(before)),
                             loop.header_span};
   }

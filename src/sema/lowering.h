@@ -110,7 +110,7 @@ class Lowering {
   Value merge_value(ir::IfOp& branch, const std::string& name, const Value& then_value, const Value& else_value,
                     size_t symbol_mark);
   Value changed_type(const syntax::Stmt& loop, const ir::Block& body, const std::string& name, const Value& before,
-                     const Value& head, const Value& after);
+                     const Value& head, const Value& after, bool is_yielded);
   void poison_assigned(const syntax::Block& block);
   void poison_target(const syntax::Expr& target);
   bool take_step(diag::Span span, size_t cost = 1);
