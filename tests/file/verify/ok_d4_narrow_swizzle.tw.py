@@ -1,0 +1,13 @@
+# D4: a swizzle of 32 bytes in rows of 128.
+# expect: proved full
+from tilewright import *
+
+
+@kernel(target="sm_80", threads=128)
+def through(X: In[f32, (M, K)], Y: Out[f32, (M, K)]):
+    s = shared(f32, (16, 32), swizzle=32)
+    for bm, bk in tiles(cdiv(M, 16), cdiv(K, 32)):
+        copy(X[bm*16:+16, bk*32:+32], s)
+        y = load(s)
+        check(y, lambda i, j: dict(M=bm*16 + i, K=bk*32 + j))
+        store(y, Y[bm*16:+16, bk*32:+32])
